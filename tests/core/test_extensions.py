@@ -1,118 +1,131 @@
-"""What a project adds by name: metrics, transforms, aligners, batch metrics, post-processors."""
+"""What a project adds by name: metrics, transforms, aligners, batch metrics, post-processors, measures."""
 
 from __future__ import annotations
 
 import pytest
 
+from pytest_extract import extend
 from pytest_extract.core.extensions import AlignerSpec, BatchMetric, Extensions, PostSpec
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
+from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.errors import SchemaError
-
-
-def obj(**properties):
-    return {"type": "object", "properties": properties}
+from pytest_extract.errors import ConfigError, SchemaError
+from tests.core.schemas import EXACT, TEXT, array, obj, scored, told
 
 
 def named(name):
-    return {"type": "string", "x-eval-compare": name}
+    return {**TEXT, "x-eval-compare": name}
 
 
-def metric(name, compare, params=()):
-    return MetricSpec(
-        name=name, make=lambda given, semantics: BoundMetric(name=name, compare=compare), doc="", params=params
-    )
+def aligned(items, by):
+    return obj(a=array(items, **{"x-eval-align": {"match_by": by}}))
 
 
-def statuses(schema, gold, extracted, extensions, **how):
-    score = compile_schema(schema, extensions=extensions, **how).score(gold, extracted)
-    return [(str(r.path), str(r.status), r.score) for r in score.leaves]
+def leaves(schema, gold, extracted, *functions, post_process=None, **named_specs):
+    """Tell the leaf results under the dialect's own semantics; `functions`: decorated ones."""
+    extensions = Extensions.of(*functions) if functions else Extensions(**named_specs)
+    how = {"semantics": None, "extensions": extensions, "post_process": post_process}
+    return told(scored(schema, gold, extracted, how=how).leaves)
+
+
+def of_metric(compare, *params):
+    bound = BoundMetric(name="own", compare=compare)
+    return {"metrics": {"own": MetricSpec(name="own", make=lambda given, semantics: bound, doc="", params=params)}}
 
 
 def test_a_metric_and_its_parameters():
     def check(value):
         return None if value in (0, 1) else "must be 0 or 1"
 
-    extensions = Extensions(metrics={"half": metric("half", lambda g, e: 0.5, (Param(name="n", check=check, doc=""),))})
-    assert statuses(obj(a=named("half")), {"a": "x"}, {"a": "y"}, extensions) == [("a", "mismatch", 0.5)]
+    half = of_metric(lambda gold, extracted: 0.5, Param(name="n", check=check, doc=""))
+    assert leaves(obj(a=named("own")), {"a": "x"}, {"a": "y"}, **half) == "a mismatch 0.5"
     with pytest.raises(SchemaError, match="must be 0 or 1"):
-        compile_schema(obj(a=named({"half": {"n": 3}})), extensions=extensions)
+        compile_schema(obj(a=named({"own": {"n": 3}})), extensions=Extensions(**half))
+
+
+def of_batch(compare, **more):
+    return {"batches": {"own": BatchMetric(name="own", compare=compare, **more)}}
 
 
 @pytest.mark.parametrize(
-    "compare", [lambda g, e: 1 / 0, lambda g, e: 7.0, lambda g, e: float("nan")], ids=["raises", "7", "nan"]
+    "broken",
+    [
+        of_metric(lambda gold, extracted: 1 / 0),
+        of_metric(lambda gold, extracted: 7.0),
+        of_metric(lambda gold, extracted: float("nan")),
+        of_batch(lambda pairs: 1 / 0),
+        of_batch(lambda pairs: []),
+        of_batch(lambda pairs: ["x"]),
+    ],
+    ids=["raises", "7", "nan", "batch raises", "too few", "no number"],
 )
-def test_a_metric_that_breaks_is_broken_not_wrong(compare):
-    extensions = Extensions(metrics={"odd": metric("odd", compare)})
-    assert statuses(obj(a=named("odd")), {"a": "x"}, {"a": "y"}, extensions) == [("a", "judge_error", 0.0)]
+def test_a_metric_that_breaks_is_broken_not_wrong(broken):
+    assert leaves(obj(a=named("own")), {"a": "x"}, {"a": "y"}, **broken) == "a judge_error"
 
 
 def test_a_transform():
-    extensions = Extensions(
-        transforms={"first": TransformSpec(name="first", make=lambda params: lambda v: v[:1], doc="")}
-    )
-    schema = obj(a={**named("exact"), "x-eval-transform": ["first"]})
-    assert statuses(schema, {"a": "xy"}, {"a": "xz"}, extensions) == [("a", "match", 1.0)]
+    first = TransformSpec(name="first", make=lambda params: lambda value: value[:1], doc="")
+    schema = obj(a={**EXACT, "x-eval-transform": ["first"]})
+    assert leaves(schema, {"a": "xy"}, {"a": "xz"}, transforms={"first": first}) == "a match"
 
 
-def last_first(gold, extracted, params):
-    return [(i, len(extracted) - 1 - i) for i in range(min(len(gold), len(extracted), params.get("most") or 9))]
+def of_aligner(align):
+    return {"aligners": {"own": AlignerSpec(name="own", align=align)}}
 
 
 def test_an_aligner():
-    extensions = Extensions(aligners={"mirror": AlignerSpec(name="mirror", align=last_first)})
-    schema = obj(a={"type": "array", "items": named("exact"), "x-eval-align": {"match_by": "mirror"}})
-    assert statuses(schema, {"a": ["x", "y"]}, {"a": ["y", "x"]}, extensions) == [
-        ("a[0]", "match", 1.0),
-        ("a[1]", "match", 1.0),
-    ]
+    mirror = of_aligner(lambda gold, extracted, params: [(i, len(extracted) - 1 - i) for i in range(len(gold))])
+    found = leaves(aligned(EXACT, "own"), {"a": ["x", "y"]}, {"a": ["y", "x"]}, **mirror)
+    assert found == "a[0] match, a[1] match"
 
 
 @pytest.mark.parametrize("semantics", ["default", "extract-bench", "struct-extract-eval"])
 @pytest.mark.parametrize("pairs", [[(0, 0), (0, 1)], [(5, 0)], "nonsense"], ids=["twice", "beyond", "nonsense"])
 def test_an_aligner_that_breaks_breaks_the_array(pairs, semantics):
-    extensions = Extensions(aligners={"odd": AlignerSpec(name="odd", align=lambda gold, extracted, params: pairs)})
-    schema = obj(a={"type": "array", "items": named("exact"), "x-eval-align": {"match_by": "odd"}})
-    score = compile_schema(schema, semantics=semantics, extensions=extensions).score({"a": ["x", "y"]}, {"a": ["y"]})
-    for results in (score.leaves, score.fields):
-        assert [(str(r.path), str(r.status), r.score) for r in results] == [("a", "judge_error", 0.0)]
+    how = {"semantics": semantics, "extensions": Extensions(**of_aligner(lambda gold, extracted, params: pairs))}
+    score = scored(aligned(EXACT, "own"), {"a": ["x", "y"]}, {"a": ["y"]}, how=how)
+    assert told(score.leaves) == told(score.fields) == "a judge_error"
+
+
+# --- fields compared together
 
 
 def whole_name(pairs):
-    return [
-        1.0 if f"{g['first']} {g['last']}" == f"{e['first']} {e['last']}".replace("  ", " ") else 0.0 for g, e in pairs
-    ]
+    return [float(f"{g['first']} {g['last']}" == f"{e['first']} {e['last']}") for g, e in pairs]
 
 
-NAME = BatchMetric(name="name", compare=whole_name, fields=("first", "last"), primary="last")
-PERSON = obj(first=named("name"), last=named("name"))
+NAMES = of_batch(whole_name, fields=("first", "last"), primary="last")
+PERSON = obj(first=named("own"), last=named("own"))
+AB = {"first": "A", "last": "B"}
 
 
 @pytest.mark.parametrize(
     ("gold", "extracted", "expected"),
     [
-        ({"first": "A", "last": "B"}, {"first": "A", "last": "B"}, [("first", "skipped", 0.0), ("last", "match", 1.0)]),
-        (
-            {"first": "A", "last": "B"},
-            {"first": "A", "last": "C"},
-            [("first", "skipped", 0.0), ("last", "mismatch", 0.0)],
-        ),
-        ({"first": "A", "last": "B"}, {"first": "A"}, [("first", "mismatch", 0.0), ("last", "omission", 0.0)]),
+        (AB, AB, "first skipped, last match"),
+        (AB, {"first": "A", "last": "C"}, "first skipped, last mismatch"),
+        (AB, {"first": "A"}, "first mismatch, last omission"),
     ],
-    ids=["same", "differs", "member-missing"],
 )
 def test_siblings_compared_together(gold, extracted, expected):
-    assert statuses(PERSON, gold, extracted, Extensions(batches={"name": NAME})) == expected
+    assert leaves(PERSON, gold, extracted, **NAMES) == expected
+    rows = aligned(PERSON, "hungarian")
+    found = leaves(
+        rows, {"a": [gold, {"first": "C", "last": "D"}]}, {"a": [{"first": "C", "last": "D"}, gold]}, **NAMES
+    )
+    assert found.replace("a[0].first skipped, ", "") == "a[0].last match, a[1].first skipped, a[1].last match"
 
 
-def test_siblings_inside_aligned_rows():
-    schema = obj(rows={"type": "array", "items": PERSON, "x-eval-align": {"match_by": "hungarian"}})
-    gold = {"rows": [{"first": "A", "last": "B"}, {"first": "C", "last": "D"}]}
-    found = statuses(schema, gold, {"rows": gold["rows"][::-1]}, Extensions(batches={"name": NAME}))
-    assert [(path, status) for path, status, _ in found if status != "skipped"] == [
-        ("rows[0].last", "match"),
-        ("rows[1].last", "match"),
-    ]
+def test_a_group_of_fields_around_another_waits_for_itself_alone():
+    @extend.compound("first", "last")
+    def person(gold, extracted):
+        return float(gold == extracted)
+
+    part = named("person")
+    schema = obj(first=part, last=part, kid=obj(first=part, last=part))
+    gold = {**AB, "kid": {"first": "C", "last": "D"}}
+    found = leaves(schema, gold, {**gold, "kid": {"first": "C", "last": "E"}}, person)
+    assert sorted(found.split(", ")) == ["first match", "kid.first mismatch", "kid.last skipped", "last skipped"]
 
 
 def test_a_batch_over_the_whole_document_is_called_once():
@@ -122,90 +135,102 @@ def test_a_batch_over_the_whole_document_is_called_once():
         calls.append(list(pairs))
         return [1.0 if gold == extracted else None for gold, extracted in pairs]
 
-    extensions = Extensions(batches={"bulk": BatchMetric(name="bulk", compare=compare)})
-    schema = obj(a=named("bulk"), b=named("bulk"), c=named("exact"))
-    values = {"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "x", "c": "3"}
-    assert statuses(schema, *values, extensions) == [
-        ("a", "match", 1.0),
-        ("b", "judge_error", 0.0),
-        ("c", "match", 1.0),
-    ]
+    schema = obj(a=named("own"), b=named("own"), c=EXACT, d=named("own"))
+    values = {"a": "1", "b": "2", "c": "3", "d": "4"}, {"a": "1", "b": "x", "c": "3"}
+    found = leaves(schema, *values, **of_batch(compare))
+    assert found == "a match, b judge_error, c match, d omission"
     assert calls == [[("1", "1"), ("2", "x")]]
-    spread = statuses(schema, *values, extensions, post_process="propagate_batch_errors")
-    assert [status for _, status, _ in spread] == ["judge_error", "judge_error", "match"]
+    spread = leaves(schema, *values, post_process="propagate_batch_errors", **of_batch(compare))
+    assert spread == "a judge_error, b judge_error, c match, d omission"  # not to one side, nor to other metrics
 
 
-@pytest.mark.parametrize(
-    "compare", [lambda pairs: 1 / 0, lambda pairs: [], lambda pairs: ["x"]], ids=["raises", "short", "odd"]
-)
-def test_a_batch_that_breaks_is_broken_not_wrong(compare):
-    extensions = Extensions(batches={"bulk": BatchMetric(name="bulk", compare=compare)})
-    assert statuses(obj(a=named("bulk")), {"a": "1"}, {"a": "2"}, extensions) == [("a", "judge_error", 0.0)]
+def test_a_batch_that_gives_no_score_says_what_it_gave():
+    @extend.batch()
+    def some(pairs):
+        return [2.0 for _ in pairs]
+
+    how = {"extensions": Extensions.of(some)}
+    (leaf,) = scored(obj(a=named("some")), {"a": "x"}, {"a": "x"}, how=how).leaves
+    assert "it gave 2.0, not a score from 0 to 1" in leaf.reason
 
 
+# --- post-processors
+
+LIST, AS_ONE = array(EXACT), {"type": "array", "x-eval-compare": "exact"}
+STRIPPED = {**EXACT, "x-eval-transform": ["strip"]}
 NULLS = {
-    "both": ({"a": None}, {"a": None}, {}, "skipped"),
-    "both-kept": ({"a": None}, {"a": None}, {"both_absent_skip": False}, "match"),
-    "gold-only": ({"a": None}, {"a": "x"}, {}, "hallucination"),
-    "extracted-only": ({"a": "x"}, {"a": None}, {}, "omission"),
-    "blank": ({"a": "x"}, {"a": " "}, {"absent_values": [None, ""]}, "omission"),
-    "not-blank": ({"a": "x"}, {"a": ""}, {}, "mismatch"),
+    "both": (STRIPPED, {"v": None}, {"v": None}, {}, "v skipped"),
+    "both kept": (STRIPPED, {"v": None}, {"v": None}, {"both_absent_skip": False}, "v match"),
+    "gold only": (STRIPPED, {"v": None}, {"v": "x"}, {}, "v hallucination"),
+    "extracted only": (STRIPPED, {"v": "x"}, {"v": None}, {}, "v omission"),
+    "blank": (STRIPPED, {"v": "x"}, {"v": " "}, {"absent_values": [None, ""]}, "v omission"),
+    "not blank": (STRIPPED, {"v": "x"}, {"v": ""}, {}, "v mismatch"),
+    "a wrong container": (obj(a=EXACT), {"v": {"a": "x"}}, {"v": "text"}, {}, "v mismatch"),
+    "omission of null": (EXACT, {"v": None}, {}, {}, "v omission"),
+    "hallucination of null": (EXACT, {}, {"v": None}, {}, "v hallucination"),
+    "skipped": ({**EXACT, "x-eval-skip": True}, {"v": None}, {"v": "x"}, {}, "v skipped"),
+    "empty lists": (LIST, {"v": []}, {"v": []}, {"absent_values": [None, []]}, "v skipped"),
+    "empty lists as one": (AS_ONE, {"v": []}, {"v": []}, {"absent_values": [[]]}, "v skipped"),
+    "another type": (EXACT, {"v": 0}, {"v": "x"}, {"absent_values": [False]}, "v mismatch"),
 }
 
 
-@pytest.mark.parametrize(("gold", "extracted", "params", "status"), NULLS.values(), ids=NULLS)
-def test_reclassify_nulls(gold, extracted, params, status):
-    schema = obj(a={**named("exact"), "x-eval-transform": ["strip"]})
-    found = statuses(schema, gold, extracted, Extensions(), post_process={"name": "reclassify_nulls", **params})
-    assert [found_status for _, found_status, _ in found] == [status]
-
-
-def test_a_wrong_container_stays_wrong_whatever_null_means():
-    schema = obj(o=obj(a=named("exact")))
-    assert statuses(schema, {"o": {"a": "x"}}, {"o": "text"}, Extensions(), post_process="reclassify_nulls") == [
-        ("o", "mismatch", 0.0)
-    ]
-
-
-LIST = {"type": "array", "items": named("exact")}
-LEAF_LIST = {"type": "array", "x-eval-compare": "exact"}
-LEFT_ALONE = {
-    "omission-of-null": (named("exact"), {"v": None}, {}, {}, [("v", "omission")]),
-    "hallucination-of-null": (named("exact"), {}, {"v": None}, {}, [("v", "hallucination")]),
-    "skipped": ({**named("exact"), "x-eval-skip": True}, {"v": None}, {"v": "x"}, {}, [("v", "skipped")]),
-    "empty-lists": (LIST, {"v": []}, {"v": []}, {"absent_values": [None, []]}, [("v", "skipped")]),
-    "empty-leaf-lists": (LEAF_LIST, {"v": []}, {"v": []}, {"absent_values": [[]]}, [("v", "skipped")]),
-    "other-type": (named("exact"), {"v": 0}, {"v": "x"}, {"absent_values": [False]}, [("v", "mismatch")]),
-}
-
-
-@pytest.mark.parametrize(("schema", "gold", "extracted", "params", "expected"), LEFT_ALONE.values(), ids=LEFT_ALONE)
-def test_reclassify_nulls_leaves_alone(schema, gold, extracted, params, expected):
-    found = statuses(obj(v=schema), gold, extracted, Extensions(), post_process={"name": "reclassify_nulls", **params})
-    assert [(path, status) for path, status, _ in found] == expected
+@pytest.mark.parametrize(("schema", "gold", "extracted", "params", "expected"), NULLS.values(), ids=NULLS)
+def test_reclassify_nulls(schema, gold, extracted, params, expected):
+    assert leaves(obj(v=schema), gold, extracted, post_process={"name": "reclassify_nulls", **params}) == expected
 
 
 def test_rows_are_paired_before_nulls_are_told_apart():
-    schema = obj(v={"type": "array", "items": obj(a=named("exact")), "x-eval-align": {"match_by": "hungarian"}})
-    rows = [{"a": None}, {"a": "x"}], [{"a": "x"}, {"a": None}]
-    found = statuses(schema, {"v": rows[0]}, {"v": rows[1]}, Extensions(), post_process="reclassify_nulls")
-    assert sorted(found) == [("v[0].a", "skipped", 0.0), ("v[1].a", "match", 1.0)]
+    gold, extracted = {"a": [{"a": None}, {"a": "x"}]}, {"a": [{"a": "x"}, {"a": None}]}
+    found = leaves(aligned(obj(a=EXACT), "hungarian"), gold, extracted, post_process="reclassify_nulls")
+    assert sorted(found.split(", ")) == ["a[0].a skipped", "a[1].a match"]
 
 
-def test_error_propagation_spares_what_is_on_one_side_and_other_metrics():
-    extensions = Extensions(batches={"bulk": BatchMetric(name="bulk", compare=lambda pairs: [None, 1.0])})
-    schema = obj(a=named("bulk"), b=named("bulk"), c=named("bulk"), d=named("exact"))
-    gold, extracted = {"a": "1", "b": "2", "c": "3", "d": "4"}, {"a": "1", "b": "2", "d": "4"}
-    found = statuses(schema, gold, extracted, extensions, post_process=["propagate_batch_errors"])
-    assert [status for _, status, _ in sorted(found)] == ["judge_error", "judge_error", "omission", "match"]
+@pytest.mark.parametrize(("gold", "extracted"), [(None, "n/a"), ("n/a", None), ("n/a", "n/a"), (None, None)])
+def test_what_stands_for_nothing_equals_null_under_all_semantics(gold, extracted):
+    post = {"name": "reclassify_nulls", "absent_values": [None, "n/a"]}
+    schema = obj(note={"type": ["string", "null"]}, n=TEXT)
+    score = scored(schema, {"note": gold, "n": "1"}, {"note": extracted, "n": "1"}, how={"post_process": post})
+    assert score.measures["f1"] == 1.0
+    assert not [leaf for leaf in score.leaves if leaf.status in (Status.OMISSION, Status.HALLUCINATION)]
 
 
 def test_a_post_processor_of_ones_own():
     def forgive(results, params, transformed):
-        return [result._replace(status="skipped") if str(result.path) == "a" else result for result in results]
+        return [result._replace(status=Status.SKIPPED) for result in results if str(result.path) == "a"]
 
-    extensions = Extensions(post_processors={"forgive": PostSpec(name="forgive", process=forgive)})
-    found = statuses(obj(a=named("exact")), {"a": "1"}, {"a": "2"}, extensions, post_process=["forgive"])
-    assert found == [("a", "skipped", 0.0)]
+    own = {"post_processors": {"forgive": PostSpec(name="forgive", process=forgive)}}
+    assert leaves(obj(a=EXACT), {"a": "1"}, {"a": "2"}, post_process=["forgive"], **own) == "a skipped"
     with pytest.raises(SchemaError, match="did you mean 'forgive'"):
-        compile_schema(obj(a=named("exact")), extensions=extensions, post_process="forgiv")
+        compile_schema(obj(a=EXACT), extensions=Extensions(**own), post_process="forgiv")
+
+
+# --- the project's functions
+
+
+def test_no_function_of_a_project_changes_a_gold():
+    @extend.aligner()
+    def sorting(gold, extracted):
+        gold.sort()
+        extracted.clear()
+        return [(0, 0)]
+
+    @extend.measure()
+    def popping(gold, extracted):
+        gold.pop("tags")
+        return 1.0
+
+    how = {"overrides": {"tags": {"align": "sorting"}}, "extensions": Extensions.of(sorting, popping)}
+    gold, extracted = {"tags": ["b", "a"]}, {"tags": ["b", "a"]}
+    one, other = (scored(obj(tags=array(TEXT)), gold, extracted, how=how) for _ in range(2))
+    assert gold == extracted == {"tags": ["b", "a"]}
+    assert one.measures == other.measures
+
+
+def test_a_function_has_one_decorator():
+    with pytest.raises(ConfigError, match="decorated already"):
+
+        @extend.metric()
+        @extend.measure()
+        def both(gold, extracted):
+            return 1.0

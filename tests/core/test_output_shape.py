@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract import ConfigError, FieldPath, compile_schema, score, score_text
+from pytest_extract import ConfigError, FieldPath, score, score_text
 from pytest_extract.core.output_shape import (
     SHAPES,
     OutputShape,
@@ -21,26 +21,41 @@ from pytest_extract.core.output_shape import (
 )
 from pytest_extract.core.result_json import dump_json, from_json, to_json
 from pytest_extract.core.results import Citation, FieldMetadata, ScoreRecord
+from tests.core.schemas import INTEGER, obj
 from tests.service_answers import ANSWERS, BARE, BOX, SCHEMA
 
 GOLD = {**BARE, "total": 145.06}
-NUMBER, AMOUNT = FieldPath(("invoice_number",)), FieldPath(("items", 1, "amount"))
+
+
+def read(output, shape):
+    """Return the values of an output of a declared shape, the confidence by place, and the notes."""
+    found = unwrap(output, OutputShape.from_json(shape))
+    return found.value, {str(path): each.confidence for path, each in found.metadata.items()}, found.notes
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_ready_shape_has_an_answer_that_is_scored_as_its_bare_values(name):
-    wrapped = score_text(SCHEMA, GOLD, json.dumps(ANSWERS[name]), confidence=name)
-    bare = score(SCHEMA, GOLD, BARE)
-    assert wrapped.measures == bare.measures
+def test_every_ready_shape_is_scored_as_its_bare_values(name):
+    answer, bare = copy.deepcopy(ANSWERS[name]), score(SCHEMA, GOLD, BARE)
+    wrapped = score_text(SCHEMA, GOLD, json.dumps(answer), confidence=name)
+    assert (wrapped.measures, wrapped.gates, wrapped.notes) == (bare.measures, bare.gates, ())
     assert [leaf._replace(confidence=None, citations=()) for leaf in wrapped.leaves] == [*bare.leaves]
-    assert wrapped.gates == bare.gates
-    assert wrapped.notes == ()
-    assert score(SCHEMA, GOLD, ANSWERS[name], confidence=name).measures == bare.measures
+    assert score(SCHEMA, GOLD, answer, confidence=name).measures == bare.measures
+    assert answer == ANSWERS[name]
+    assert undeclared_shape(answer, GOLD) == name
+    assert undeclared_shape(answer, answer) is None  # a gold of the same shape needs no declaration
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_confidence_and_citations_stand_beside_the_values(name):
-    found = {str(leaf.path): leaf for leaf in score(SCHEMA, GOLD, ANSWERS[name], confidence=name).leaves}
+@pytest.mark.parametrize("output", [BARE, {}, [], "text", None, 3, {"value": 1}, {"data": {}}, {"answer": [1]}])
+def test_bare_values_have_no_shape(output):
+    assert undeclared_shape(output, GOLD) is None
+
+
+BESIDE = {"values": "answer", "confidence": "confidence_score.{path}.score", "citations": "reference.{path}"}
+
+
+@pytest.mark.parametrize(("shape", "answer"), [*((name, ANSWERS[name]) for name in SHAPES), (BESIDE, BOX)], ids=str)
+def test_confidence_and_citations_stand_beside_the_values(shape, answer):
+    found = {str(leaf.path): leaf for leaf in score(SCHEMA, GOLD, answer, confidence=shape).leaves}
     assert (found["invoice_number"].confidence, found["items[1].amount"].confidence) == (0.95, 0.6)
     assert found["total"].confidence == 0.9, "also of a wrong value"
     (cited,) = found["invoice_number"].citations
@@ -50,104 +65,59 @@ def test_confidence_and_citations_stand_beside_the_values(name):
     assert box == pytest.approx([0.5, 0.2, 0.75, 0.25])
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_answer_is_not_changed(name):
-    answer = copy.deepcopy(ANSWERS[name])
-    unwrap(answer, SHAPES[name])
-    assert answer == ANSWERS[name]
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_an_undeclared_shape_is_recognized(name):
-    assert undeclared_shape(ANSWERS[name], GOLD) == name
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_gold_of_the_same_shape_needs_no_declaration(name):
-    assert undeclared_shape(ANSWERS[name], ANSWERS[name]) is None
-
-
-@pytest.mark.parametrize("output", [BARE, {}, [], "text", None, 3, {"value": 1}, {"data": {}}, {"answer": [1]}])
-def test_bare_values_have_no_shape(output):
-    assert undeclared_shape(output, GOLD) is None
-
-
 # --- own declarations
 
-
-def test_own_keys_of_a_wrapper():
-    output = {"total": {"v": 3, "p": {"score": 80}, "why": "read it"}, "unit": {"v": 3, "kg": True}}
-    shape = {"wrapper": {"value": "v", "confidence": "p.score"}, "scale": 100}
-    assert unwrap(output, OutputShape.from_json(shape)).value == {"total": 3, "unit": {"v": 3, "kg": True}}
-    (leaf,) = score({"type": "object", "properties": {"total": {"type": "number"}}}, {"total": 3},
-                    {"total": output["total"]}, confidence=shape).leaves  # fmt: skip
-    assert (leaf.passed, leaf.confidence) == (True, 0.8)
-
-
-BESIDE = {"values": "answer", "confidence": "confidence_score.{path}.score", "citations": "reference.{path}"}
-
-
-def test_a_service_whose_shape_is_declared():
-    wrapped = score(SCHEMA, GOLD, BOX, confidence=BESIDE)
-    assert wrapped.measures == score(SCHEMA, GOLD, BARE).measures
-    found = {str(leaf.path): leaf for leaf in wrapped.leaves}
-    assert (found["items[1].amount"].confidence, found["total"].confidence) == (0.6, 0.9)
-    (cited,) = found["invoice_number"].citations
-    assert cited == Citation(page=1, quote="Invoice # US-001", box=(0.5, 0.2, 0.75, 0.25))
-
-
-@pytest.mark.parametrize("unit", ["point", "inch"])
-def test_boxes_of_a_page_without_a_size_are_in_points(unit):
-    found = read_citation({"page": 1, "box": [1, 2, 4, 6]}, unit=unit)
-    times = 72 if unit == "inch" else 1
-    assert (found.box, found.unit) == ((1 * times, 2 * times, 4 * times, 6 * times), "point")
-
-
-def test_a_parallel_object_and_a_path_as_a_key():
-    values = {"rows": [{"a": 1}, {"a": 2}], "odd key": 5}
-    nested = {"rows": [{"a": 0.1}, {"a": 0.2}], "odd key": 0.3}
-    parallel = unwrap(
-        {"data": values, "conf": nested}, OutputShape.from_json({"values": "data", "confidence": "conf.{path}"})
-    )
-    keyed = {"rows[0].a": {"c": 0.1}, "rows[1].a": {"c": 0.2}, '["odd key"]': {"c": 0.3}}
-    by_text = unwrap(
-        {"data": values, "conf": keyed}, OutputShape.from_json({"values": "data", "confidence": 'conf["{path}"].c'})
-    )
-    expected = {
-        FieldPath(("rows", 0, "a")): FieldMetadata(0.1),
-        FieldPath(("rows", 1, "a")): FieldMetadata(0.2),
-        FieldPath(("odd key",)): FieldMetadata(0.3),
-    }
-    assert parallel.metadata == by_text.metadata == expected
-    assert parallel.value == by_text.value == values
+META = {"vendor": {"confidence": {"confidence": 0.5}, "name": {"confidence": 0.25}}}
+DECLARED = {
+    "own keys of a wrapper": (
+        {"total": {"v": 3, "p": {"score": 80}, "why": "read it"}, "unit": {"v": 3, "kg": True}},
+        {"wrapper": {"value": "v", "confidence": "p.score"}, "scale": 100},
+        ({"total": 3, "unit": {"v": 3, "kg": True}}, {"total": 0.8}),
+    ),
+    "a parallel object": (
+        {
+            "data": {"rows": [{"a": 1}, {"a": 2}], "odd key": 5},
+            "conf": {"rows": [{"a": 0.1}, {"a": 0.2}], "odd key": 0.3},
+        },
+        {"values": "data", "confidence": "conf.{path}"},
+        ({"rows": [{"a": 1}, {"a": 2}], "odd key": 5}, {"rows[0].a": 0.1, "rows[1].a": 0.2, '["odd key"]': 0.3}),
+    ),
+    "a path as a key": (
+        {"data": {"rows": [{"a": 1}], "odd key": 5}, "conf": {"rows[0].a": {"c": 0.1}, '["odd key"]': {"c": 0.3}}},
+        {"values": "data", "confidence": 'conf["{path}"].c'},
+        ({"rows": [{"a": 1}], "odd key": 5}, {"rows[0].a": 0.1, '["odd key"]': 0.3}),
+    ),
+    "a field named confidence": (
+        {"data": {"vendor": {"confidence": 7, "name": "x"}}, "meta": META},
+        {"values": "data", "confidence": "meta.{path}.confidence"},
+        ({"vendor": {"confidence": 7, "name": "x"}}, {"vendor.confidence": 0.5, "vendor.name": 0.25}),
+    ),
+    "a field named as a citation's key": (
+        {"data": {"content": "abc", "total": 5}, "src": {"content": "abc q"}},
+        {"values": "data", "citations": "src.{path}"},
+        ({"content": "abc", "total": 5}, {"content": None}),
+    ),
+}
 
 
-def test_a_field_named_confidence_is_a_value_like_any_other():
-    output = {"vendor": {"confidence": 7, "name": "x"}}
-    beside = {"data": output, "meta": {"vendor": {"confidence": {"confidence": 0.5}, "name": {"confidence": 0.25}}}}
-    found = unwrap(beside, OutputShape.from_json({"values": "data", "confidence": "meta.{path}.confidence"}))
-    assert found.metadata == {
-        FieldPath(("vendor", "confidence")): FieldMetadata(0.5),
-        FieldPath(("vendor", "name")): FieldMetadata(0.25),
-    }
-    assert found.notes == ()
+@pytest.mark.parametrize(("output", "shape", "expected"), DECLARED.values(), ids=DECLARED)
+def test_what_a_declaration_takes_out(output, shape, expected):
+    assert read(output, shape) == (*expected, ())
 
 
 def test_what_is_reported_for_a_row_counts_for_its_values():
     shape = {"values": "data", "confidence": 'meta["{path}"]'}
     output = {"data": BARE, "meta": {"items[1]": 0.4, "items[1].amount": 0.3, "$": 0.7}}
     found = {str(leaf.path): leaf.confidence for leaf in score(SCHEMA, BARE, output, confidence=shape).leaves}
-    assert found["items[1].name"] == 0.4
-    assert found["items[1].amount"] == 0.3
+    assert (found["items[1].name"], found["items[1].amount"]) == (0.4, 0.3)
     assert found["total"] == found["items[0].name"] == 0.7
 
 
 def test_a_row_that_alignment_pairs_with_another_keeps_its_own_confidence():
     swapped = {**ANSWERS["wrapper"], "items": ANSWERS["wrapper"]["items"][::-1]}
     found = {str(leaf.path): leaf for leaf in score(SCHEMA, BARE, swapped, confidence="wrapper").leaves}
-    assert found["items[1].amount"].passed
-    assert found["items[1].amount"].confidence == 0.6
-    assert str(found["items[1].amount"].matched) == "items[0].amount"
+    amount = found["items[1].amount"]
+    assert (amount.passed, amount.confidence, str(amount.matched)) == (True, 0.6, "items[0].amount")
 
 
 @pytest.mark.parametrize(
@@ -186,13 +156,9 @@ def test_the_scale_of_the_output_is_not_that_of_what_the_extractor_reports():
 
 
 def test_what_is_no_confidence_is_noted_and_the_value_still_scored():
-    output = {
-        "a": {"value": 1, "confidence": "high"},
-        "b": {"value": 2, "confidence": 1.5},
-        "c": {"value": 3, "confidence": "0.5"},
-    }
-    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in "abc"}}
-    found = score(schema, {"a": 1, "b": 2, "c": 3}, output, confidence="wrapper")
+    given_confidence = {"a": "high", "b": 1.5, "c": "0.5"}
+    output = {name: {"value": 1, "confidence": each} for name, each in given_confidence.items()}
+    found = score(obj(a=INTEGER, b=INTEGER, c=INTEGER), dict.fromkeys("abc", 1), output, confidence="wrapper")
     assert found.measures["pass_rate"] == 1.0
     assert [leaf.confidence for leaf in found.leaves] == [None, None, 0.5]
     assert found.notes == (
@@ -204,26 +170,14 @@ def test_an_output_without_the_declared_places_is_scored_as_it_is():
     found = score(SCHEMA, BARE, BARE, confidence=BESIDE)
     assert found.measures["pass_rate"] == 1.0
     assert found.notes == ("`confidence`: the output has no object and no array at `answer`; scored as it is",)
-    bare = score(SCHEMA, BARE, BARE, confidence="wrapper")
-    assert "no confidence and no citation stands where" in bare.notes[0]
-
-
-def test_a_text_without_json_fails_as_ever():
+    assert "no confidence and no citation stands where" in score(SCHEMA, BARE, BARE, confidence="wrapper").notes[0]
     assert score_text(SCHEMA, BARE, "no idea", confidence="reducto").failure.kind == "no_json"
 
 
+KEYS = ["value", "confidence", "citations", "type", "spans", "result", "answer", "page", "box", "a"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ["value", "confidence", "citations", "type", "spans", "result", "answer", "page", "box", "a"]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=20,
 )
 
@@ -259,18 +213,17 @@ def test_confidence_beside_the_output(confidence):
     assert found.metadata == {
         FieldPath(("total",)): FieldMetadata(0.9, (Citation(quote="TOTAL $154.06"),)),
         FieldPath(("items", 0, "name")): FieldMetadata(0.8),
-        AMOUNT: FieldMetadata(0.6),
+        FieldPath(("items", 1, "amount")): FieldMetadata(0.6),
     }
 
 
-def test_a_key_of_the_output_is_no_path():
+def test_places_of_what_is_reported():
     found = unwrap({"a.b": 1, "a": {"b": 2}}, None, ReportedMetadata({"a.b": 0.5}))
-    assert found.metadata == {FieldPath(("a.b",)): FieldMetadata(0.5)}
-
-
-def test_one_number_is_the_confidence_of_all():
-    found = compile_schema(SCHEMA).score_text(BARE, BARE, reported=ReportedMetadata(0.5))
-    assert {leaf.confidence for leaf in found.leaves} == {0.5}
+    assert found.metadata == {FieldPath(("a.b",)): FieldMetadata(0.5)}  # a key of the output is no path
+    found = unwrap({"total": 1}, None, ReportedMetadata({"totl": 0.9}, {"total": ["1"]}))
+    assert any("'totl': the output has no such place; did you mean 'total'?" in note for note in found.notes)
+    leaves = score_text(SCHEMA, BARE, BARE, reported=ReportedMetadata(0.5)).leaves
+    assert {leaf.confidence for leaf in leaves} == {0.5}  # one number is that of all
 
 
 # --- boxes and citations
@@ -290,6 +243,9 @@ def test_one_number_is_the_confidence_of_all():
 )
 def test_boxes_in_every_usual_form(box):
     assert read_box(box) == (1, 2, 4, 6)
+    for unit, times in (("point", 1), ("inch", 72)):  # without the size of the page
+        found = read_citation({"page": 1, "box": box}, unit=unit)
+        assert (found.box, found.unit) == ((1 * times, 2 * times, 4 * times, 6 * times), "point")
 
 
 @pytest.mark.parametrize("box", [None, {}, [], [1, 2, 3], [1, 2, 3, "4"], {"left": 1, "top": 2}, [{"x": 1}], "1,2"])
@@ -298,57 +254,40 @@ def test_what_is_no_box(box):
 
 
 @pytest.mark.parametrize(
-    ("given_citation", "expected"),
+    ("written", "how", "expected"),
     [
-        ("the text", Citation(quote="the text")),
-        ({"page": 2}, Citation(page=2)),
-        ({"page": 0, "text": "x"}, Citation(quote="x")),
-        ({"bbox": {"page": 4, "left": 0, "top": 0, "width": 1, "height": 1}}, Citation(page=4, box=(0, 0, 1, 1))),
-        ({"other": 1}, None),
-        ("  ", None),
-        (7, None),
+        ("the text", {}, Citation(quote="the text")),
+        ({"page": 2}, {}, Citation(page=2)),
+        ({"page": "7"}, {}, Citation(page=7)),
+        ({"page": 7.0}, {}, Citation(page=7)),
+        ({"page": 10**400, "text": "x"}, {}, Citation(quote="x")),
+        ({"page": 0, "text": "x"}, {}, Citation(quote="x")),
+        ({"page": 0}, {"first_page": 0}, Citation(page=1)),
+        ({"bbox": {"page": 4, "left": 0, "top": 0, "width": 1, "height": 1}}, {}, Citation(page=4, box=(0, 0, 1, 1))),
+        ({"other": 1}, {}, None),
+        ("  ", {}, None),
+        (7, {}, None),
     ],
+    ids=range(11),
 )
-def test_citations_in_every_usual_form(given_citation, expected):
-    assert read_citation(given_citation) == expected
-
-
-def test_pages_that_are_counted_from_zero():
-    assert read_citation({"page": 0}, first_page=0) == Citation(page=1)
+def test_citations_in_every_usual_form(written, how, expected):
+    assert read_citation(written, **how) == expected
 
 
 # --- results
 
 
-def annotated():
-    return score(SCHEMA, GOLD, ANSWERS["wrapper"], confidence="wrapper").record()
-
-
-def test_results_are_read_as_they_were_written():
-    record = annotated()
-    written = to_json(record)
-    read = from_json(ScoreRecord, json.loads(dump_json(written)))
-    assert read.leaves == record.leaves
-    assert [leaf.citations for leaf in read.leaves] == [leaf.citations for leaf in record.leaves]
-    bare = score(SCHEMA, GOLD, BARE).record().leaves
-    assert read.leaves != bare
-    assert bare != read.leaves
-
-
-def test_a_result_keeps_its_metadata_when_it_is_changed():
-    leaf = annotated().leaves[0]
-    changed = leaf._replace(score=0.5)
-    assert (changed.score, changed.confidence, changed.citations) == (0.5, leaf.confidence, leaf.citations)
-    assert changed != leaf
-    assert copy.copy(leaf) == leaf
-
-
-def test_results_without_metadata_are_what_they_were():
-    plain = score(SCHEMA, GOLD, BARE).leaves[0]
-    assert (plain.confidence, plain.citations) == (None, ())
-    assert "confidence" not in to_json(score(SCHEMA, GOLD, BARE).record())["leaves"][0]
-
-
-def test_a_result_that_is_field_and_leaf_stays_one_object():
+def test_results_keep_and_write_their_metadata():
     found = score(SCHEMA, GOLD, ANSWERS["wrapper"], confidence="wrapper")
     assert found.fields[0] is found.leaves[0]
+    record, bare = found.record(), score(SCHEMA, GOLD, BARE).record()
+    again = from_json(ScoreRecord, json.loads(dump_json(to_json(record))))
+    assert again.leaves == record.leaves
+    assert [leaf.citations for leaf in again.leaves] == [leaf.citations for leaf in record.leaves]
+    assert again.leaves != bare.leaves
+    leaf = record.leaves[0]
+    changed = leaf._replace(score=0.5)
+    assert (changed.score, changed.confidence, changed.citations) == (0.5, leaf.confidence, leaf.citations)
+    assert changed != leaf == copy.copy(leaf)
+    assert (bare.leaves[0].confidence, bare.leaves[0].citations) == (None, ())
+    assert "confidence" not in to_json(bare)["leaves"][0]

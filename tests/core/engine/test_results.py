@@ -181,8 +181,7 @@ ragged = st.fixed_dictionaries({}, optional=values)
 
 
 @pytest.mark.parametrize(
-    ("semantics", "columns"),
-    [("default", DEFAULT), ("extract-bench", DEFAULT), ("struct-extract-eval", PUBLISHED)],
+    ("semantics", "columns"), [("default", DEFAULT), ("extract-bench", DEFAULT), ("struct-extract-eval", PUBLISHED)]
 )
 @given(pairs=st.lists(st.tuples(ragged, ragged), min_size=1, max_size=4))
 def test_rows_score_as_they_do_alone(semantics, columns, pairs):

@@ -358,4 +358,4 @@ def test_more_rows_than_fit_into_memory_are_an_error_with_a_remedy():
     gold, extracted = ([{"code": f"{side}{n}"} for n in range(20_001)] for side in "ab")
     told = r"^\[\]\.rows\[\]: 20,001 rows of the gold and 20,001 .* 5 GiB .* by key or by position"
     with pytest.raises(ConfigError, match=told):
-        FITTED.score([{"rows": gold, "id": 1}], [{"rows": extracted, "id": 1}])
+        SCORERS["nested"][0].score([{"rows": gold, "id": 1}], [{"rows": extracted, "id": 1}])

@@ -11,6 +11,7 @@ import json
 from datetime import date
 from functools import partial
 
+import jsonschema
 import pytest
 
 from pytest_extract import Extensions, compile_schema, extend
@@ -39,81 +40,56 @@ SCHEMA = {
 GOLD = {"name": "Acme", "total": 100, "note": None, "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}]}
 OUTPUT = {"name": "acme", "total": 100.05, "items": [{"sku": "b", "qty": 2}, {"sku": "aa", "qty": 1}]}
 BASE = {"text": "Invoice", "schema": SCHEMA, "gold": GOLD}
-DATASET = {"dataset": "one.jsonl"}
 
 
 # --- what is seen of a case
 
 
-def collected(case):
+def collected(cases):
     """What pytest collects: ids and marks."""
-    return [(each.id, each.marks) for each in case]
+    return [(case.id, case.marks) for case in cases]
 
 
-def given(case):
+def given(cases):
     """What an extractor is given."""
-    return [(each.document.text, each.question, str(each.prompt), json.dumps(each.schema)) for each in case]
+    return [(case.document.text, case.question, str(case.prompt), json.dumps(case.schema)) for case in cases]
 
 
-def results(case, output=OUTPUT):
+def results(cases, output=OUTPUT):
     """The results as written, without times."""
     found = []
-    for each in case:
-        result = run_case(
-            each,
-            lambda _index: Extraction(output, cost_usd=0.5, latency_s=9.0),
-            nodeid=each.id,
-            file="a.extract.yaml",
-            today=date(2026, 6, 15),
-        )
+    for case in cases:
+        extraction = Extraction(output, cost_usd=0.5, latency_s=9.0)
+        result = run_case(case, lambda _, it=extraction: it, nodeid=case.id, file="f", today=date(2026, 6, 15))
         found.append(dump_result(dataclasses.replace(result, duration_s=0.0)))
     return found
 
 
-def scores(case, output=OUTPUT):
+def scores(cases, output=OUTPUT):
     """Measures and leaf results only: what the scorer was told."""
-    read = [json.loads(line)["attempts"][0]["score"] for line in results(case, output)]
+    read = [json.loads(line)["attempts"][0]["score"] for line in results(cases, output)]
     return [(each["measures"], each["fields"], each["leaves"], each["gates"]) for each in read]
 
 
-def scores_of_fenced(case):
-    """Measures and leaf results of an output in a fence."""
-    return scores(case, f"```json\n{json.dumps(OUTPUT)}\n```")
-
-
-def breaches(case, output=OUTPUT):
+def breaches(cases, output=OUTPUT):
     """The bounds that are missed."""
-    read = [json.loads(line) for line in results(case, output)]
+    read = [json.loads(line) for line in results(cases, output)]
     return [(each["breaches"], [attempt["breaches"] for attempt in each["attempts"]]) for each in read]
 
 
-def outcomes(case):
+def outcomes(cases):
     """How often the case ran and had to pass."""
-    read = [json.loads(line) for line in results(case)]
+    read = [json.loads(line) for line in results(cases)]
     return [(len(each["attempts"]), each["needed"]) for each in read]
 
 
-def of_nothing(case):
-    """The bounds that an output without any JSON misses."""
-    return breaches(case, "no idea")
+def cited(cases):
+    """Measures of an output with a citation."""
+    citations = {"total": [{"page": 1, "quote": "100", "box": [0, 0, 1, 1]}]}
+    found = [run_case(each, lambda _: Extraction(OUTPUT, citations=citations), nodeid="n", file="f") for each in cases]
+    return [each.attempts[0].score.measures for each in found]
 
 
-def of_extra(case):
-    """Scores of an output with a key and a leaf too many."""
-    return scores(case, {**OUTPUT, "extra": 1, "note": ""})
-
-
-def of_null(case):
-    return scores(case, {**OUTPUT, "note": None, "name": None})
-
-
-def of_right_but_name(case):
-    return breaches(case, {**GOLD, "name": "acme"})
-
-
-KNOWN = {"path": "name"}
-MOSTLY = {"semantics": "extract-bench", "gold": {"name": "Acme", "extra": [1, 2]}}
-"""A gold that is mostly compared with nothing."""
 WRAPPED = {"total": {"v": 100, "value": 1, "confidence": 0.9, "c": 0.8, "q": ["Sum"], "citations": ["Total"]}}
 BESIDE = {
     "data": {"total": 100},
@@ -121,80 +97,106 @@ BESIDE = {
     "p": {"total": 0.5},
     "q": {"total": {"page": 0, "box": [0, 0, 1, 1]}},
 }
+of_fenced = partial(scores, output=f"```json\n{json.dumps(OUTPUT)}\n```")
+of_nothing = partial(breaches, output="no idea")
+of_extra = partial(scores, output={**OUTPUT, "extra": 1, "note": ""})
+of_null = partial(scores, output={**OUTPUT, "note": None, "name": None})
+of_right_but_name = partial(breaches, output={**GOLD, "name": "acme"})
+of_wrapped = partial(scores, output=WRAPPED)
+of_beside = partial(scores, output=BESIDE)
 
 
-def of_wrapped(case):
-    return scores(case, WRAPPED)
+def of_accepted(cases):
+    return results([dataclasses.replace(case, confidence=SHAPES["wrapper"]) for case in cases], WRAPPED)
 
 
-def of_beside(case):
-    return scores(case, BESIDE)
+# --- a value of every key, and another
 
 
-def of_accepted(case):
-    return results([dataclasses.replace(each, confidence=SHAPES["wrapper"]) for each in case], WRAPPED)
+def coverage(**keys):
+    return {"gates": {"coverage": keys}}
 
 
-def cited(case):
-    """Measures of an output with a citation."""
-    citations = {"total": [{"page": 1, "quote": "100", "box": [0, 0, 1, 1]}]}
-    found = [run_case(each, lambda _: Extraction(OUTPUT, citations=citations), nodeid="n", file="f") for each in case]
-    return [each.attempts[0].score.measures for each in found]
+def rule(text="total == 100", **keys):
+    return {"rules": [{"rule": text, **keys}]}
+
+
+def override(field, **keys):
+    return {"overrides": {field: keys}}
+
+
+def known_failure(**keys):
+    return {"known_failures": [{"path": "name", **keys}]}
+
+
+def accepting(**keys):
+    return {"auto_accept": {"confidence": 0.5, **keys}}
+
+
+def wrapper(**keys):
+    return {"confidence": {"wrapper": keys}}
+
+
+def beside(**keys):
+    return {"confidence": {"values": "data", "confidence": "p.{path}", **keys}}
+
+
+def citing(**keys):
+    return {"confidence": {"values": "data", "citations": "q.{path}", **keys}}
+
+
+def evidence(**keys):
+    return {"evidence": {"total": [{"page": 1, **keys}]}}
+
+
+def variant(text="Invoice", **keys):
+    return {"text": text, "variants": [keys]}
 
 
 POST = {"name": "reclassify_nulls", "absent_values": ["acme"]}
+MOSTLY = {"semantics": "extract-bench", "gold": {"name": "Acme", "extra": [1, 2]}}
+"""A gold that is mostly compared with nothing."""
+REQUIRED = {"schema": {**SCHEMA, "required": ["note"]}}
 KEYS = {
     # key: (what is seen, the keys of one case file, those of the other)
     "cases": (collected, {"cases": [BASE]}, {"cases": [BASE, {**BASE, "id": "second"}]}),
-    "dataset": (collected, {"cases": [BASE]}, DATASET),
+    "dataset": (collected, {"cases": [BASE]}, {"dataset": "one.jsonl"}),
     "defaults": (results, {}, {"defaults": {"tags": {"supplier": "acme"}}}),
     "document": (given, {"text": None, "document": "a.txt"}, {"text": None, "document": "b.txt"}),
     "documents": (collected, {"text": None, "documents": "a.tx?"}, {"text": None, "documents": ["a.txt", "b.*"]}),
     "text": (given, {}, {"text": "Another invoice"}),
-    "schema": (scores, {}, {"schema": {"type": "object"}}),
+    "schema": (scores, {"schema": True, "gold": None}, {"schema": {"type": "object"}}),
     "gold": (scores, {}, {"gold": OUTPUT}),
-    "id": (collected, {}, {"id": "acme"}),
+    "id": (collected, {"id": 7}, {"id": "acme 1"}),
     "question": (given, {}, {"question": "What was billed?"}),
     "prompt": (given, {}, {"prompt": "prompt.md"}),
     "semantics": (scores, {"semantics": "default"}, {"semantics": "extract-bench"}),
     "nulls": (of_null, {"nulls": "absent"}, {"nulls": "value"}),
     "modality": (of_extra, {"modality": "text"}, {"modality": "image"}),
-    "marks": (collected, {}, {"marks": ["slow"]}),
-    "tags": (results, {}, {"tags": {"supplier": "acme"}}),
-    "variants.without": (
-        collected,
-        {"text": "Acme 1", "variants": [{"without": "name"}]},
-        {"text": "Acme 1", "variants": [{"without": ["name", "total"]}]},
-    ),
-    "variants.decimal": (given, {"text": "100.0"}, {"text": "100.0", "variants": [{"decimal": "comma"}]}),
-    "variants.dates": (collected, {}, {"variants": [{"dates": "day-first"}]}),
-    "variants.pages": (collected, {}, {"variants": [{"pages": "shuffled"}]}),
-    "variants.scan": (collected, {"variants": [{"scan": "72dpi"}]}, {"variants": [{"scan": "150dpi"}]}),
-    "variants": (collected, {}, {"text": "Acme", "variants": [{"without": "name"}]}),
-    "evidence": (cited, {}, {"evidence": {"total": [{"page": 2}]}}),
-    "evidence.page": (cited, {"evidence": {"total": [{"page": 1}]}}, {"evidence": {"total": [{"page": 2}]}}),
-    "evidence.box": (
-        cited,
-        {"evidence": {"total": [{"page": 1, "box": [0, 0, 1, 1]}]}},
-        {"evidence": {"total": [{"page": 1, "box": [0.5, 0.5, 0.6, 0.6]}]}},
-    ),
+    "marks": (collected, {"marks": "slow"}, {"marks": ["slow", "xfail(reason='x')"]}),
+    "tags": (results, {}, {"tags": {"supplier": "acme", "n": 1.5, "ok": True}}),
+    "variants": (collected, {}, variant("Acme", without="name")),
+    "variants.without": (collected, variant("Acme 1", without="name"), variant("Acme 1", without=["name", "total"])),
+    "variants.decimal": (given, {"text": "100.0"}, variant("100.0", decimal="comma")),
+    "variants.dates": (collected, {}, variant(dates="day-first")),
+    "variants.pages": (collected, {}, variant(pages="shuffled")),
+    "variants.scan": (collected, variant(scan="72dpi"), variant(scan="150dpi")),
+    "evidence": (cited, {}, evidence(page=2)),
+    "evidence.page": (cited, evidence(), evidence(page=2)),
+    "evidence.box": (cited, evidence(box=[0, 0, 1, 1]), evidence(box=[0.5, 0.5, 0.6, 0.6])),
     "origin": (results, {}, {"origin": "correction"}),
     "repeat": (outcomes, {}, {"repeat": 2}),
     "repeat.of": (outcomes, {"repeat": {"of": 2, "pass": 2}}, {"repeat": {"of": 3, "pass": 2}}),
-    "repeat.pass": (outcomes, {"repeat": {"of": 3, "pass": 1}}, {"repeat": {"of": 3, "pass": 2}}),
-    "accept": (scores, {}, {"accept": {"name": ["acme"]}}),
+    "repeat.pass": (outcomes, {"repeat": {"of": 3, "pass": 1}}, {"repeat": {"of": 3}}),
+    "accept": (scores, {}, {"accept": {"name": ["acme", None]}}),
     "absent": (of_extra, {}, {"absent": {"note": "either"}}),
-    "known_failures": (of_right_but_name, {}, {"known_failures": [KNOWN]}),
-    "known_failures.path": (of_right_but_name, {"known_failures": [KNOWN]}, {"known_failures": [{"path": "total"}]}),
-    "known_failures.until": (
-        of_right_but_name,
-        {"known_failures": [{**KNOWN, "until": "2026-12-31"}]},
-        {"known_failures": [{**KNOWN, "until": "2026-01-31"}]},
-    ),
+    "known_failures": (of_right_but_name, {}, known_failure()),
+    "known_failures.path": (of_right_but_name, known_failure(), known_failure(path="total")),
+    "known_failures.until": (of_right_but_name, known_failure(until="2026-12-31"), known_failure(until="2026-01-31")),
     "known_failures.reason": (
         breaches,
-        {"known_failures": [{**KNOWN, "until": "2026-01-31", "reason": "a scan"}]},
-        {"known_failures": [{**KNOWN, "until": "2026-01-31", "reason": "a fax"}]},
+        known_failure(until="2026-01-31", reason="a scan"),
+        known_failure(until="2026-01-31", reason="a fax"),
     ),
     "gates": (of_extra, {}, {"gates": {"coverage": False}}),
     "gates.grounded": (breaches, {}, {"gates": {"grounded": True}}),
@@ -203,88 +205,28 @@ KEYS = {
         {"gates": {"grounded": {"fields": ["name"]}}},
         {"gates": {"grounded": {"fields": ["total"]}}},
     ),
-    "gates.bare": (scores_of_fenced, {}, {"gates": {"bare": True}}),
-    "max_output_bytes": (scores_of_fenced, {}, {"max_output_bytes": 20}),
-    "gates.schema": (
-        scores,
-        {"schema": {**SCHEMA, "required": ["note"]}},
-        {"schema": {**SCHEMA, "required": ["note"]}, "gates": {"schema": False}},
-    ),
-    "gates.rules": (breaches, {"rules": ["total == 100"]}, {"rules": ["total == 100"], "gates": {"rules": False}}),
+    "gates.bare": (of_fenced, {}, {"gates": {"bare": True}}),
+    "gates.schema": (scores, REQUIRED, {**REQUIRED, "gates": {"schema": False}}),
+    "gates.rules": (breaches, rule(), {**rule(), "gates": {"rules": False}}),
     "gates.coverage": (of_extra, {}, {"gates": {"coverage": False}}),
-    "gates.coverage.mode": (
-        of_extra,
-        {"gates": {"coverage": {"mode": "hard"}}},
-        {"gates": {"coverage": {"mode": "soft"}}},
-    ),
-    "gates.coverage.floor": (
-        of_extra,
-        {"gates": {"coverage": {"floor": 0.9}}},
-        {"gates": {"coverage": {"floor": 0.1}}},
-    ),
-    "auto_accept": (of_accepted, {}, {"auto_accept": {"confidence": 0.5}}),
-    "auto_accept.confidence": (
-        of_accepted,
-        {"auto_accept": {"confidence": 0.5}},
-        {"auto_accept": {"confidence": 0.95}},
-    ),
-    "auto_accept.precision": (
-        of_accepted,
-        {"auto_accept": {"confidence": 0.5}},
-        {"auto_accept": {"confidence": 0.5, "precision": 0.9}},
-    ),
-    "auto_accept.fields": (
-        of_accepted,
-        {"auto_accept": {"confidence": 0.5}},
-        {"auto_accept": {"confidence": 0.5, "fields": {"total": 0.95}}},
-    ),
+    "gates.coverage.mode": (of_extra, coverage(mode="hard"), coverage(mode="soft")),
+    "gates.coverage.floor": (of_extra, coverage(floor=0.9), coverage(floor=0.1)),
+    "max_output_bytes": (of_fenced, {}, {"max_output_bytes": 20}),
+    "auto_accept": (of_accepted, {}, accepting()),
+    "auto_accept.confidence": (of_accepted, accepting(), accepting(confidence=0.95)),
+    "auto_accept.precision": (of_accepted, accepting(), accepting(precision=0.9)),
+    "auto_accept.fields": (of_accepted, accepting(), accepting(fields={"total": 0.95})),
     "confidence": (of_wrapped, {}, {"confidence": "wrapper"}),
-    "confidence.values": (
-        of_beside,
-        {"confidence": {"values": "data", "confidence": "p.{path}"}},
-        {"confidence": {"values": "rest", "confidence": "p.{path}"}},
-    ),
-    "confidence.wrapper": (of_wrapped, {}, {"confidence": {"wrapper": {}}}),
-    "confidence.wrapper.value": (
-        of_wrapped,
-        {"confidence": {"wrapper": {}}},
-        {"confidence": {"wrapper": {"value": "v"}}},
-    ),
-    "confidence.wrapper.confidence": (
-        of_wrapped,
-        {"confidence": {"wrapper": {}}},
-        {"confidence": {"wrapper": {"confidence": "c"}}},
-    ),
-    "confidence.wrapper.citations": (
-        of_wrapped,
-        {"confidence": {"wrapper": {}}},
-        {"confidence": {"wrapper": {"citations": "q"}}},
-    ),
-    "confidence.confidence": (
-        of_beside,
-        {"confidence": {"values": "data", "citations": "q.{path}"}},
-        {"confidence": {"values": "data", "citations": "q.{path}", "confidence": "p.{path}"}},
-    ),
-    "confidence.citations": (
-        of_beside,
-        {"confidence": {"values": "data", "confidence": "p.{path}"}},
-        {"confidence": {"values": "data", "citations": "q.{path}", "confidence": "p.{path}"}},
-    ),
-    "confidence.scale": (
-        of_beside,
-        {"confidence": {"values": "data", "confidence": "p.{path}"}},
-        {"confidence": {"values": "data", "confidence": "p.{path}", "scale": 2}},
-    ),
-    "confidence.first_page": (
-        of_beside,
-        {"confidence": {"values": "data", "citations": "q.{path}"}},
-        {"confidence": {"values": "data", "citations": "q.{path}", "first_page": 0}},
-    ),
-    "confidence.unit": (
-        of_beside,
-        {"confidence": {"values": "data", "citations": "q.{path}"}},
-        {"confidence": {"values": "data", "citations": "q.{path}", "unit": "inch"}},
-    ),
+    "confidence.values": (of_beside, beside(), beside(values="rest")),
+    "confidence.wrapper": (of_wrapped, {}, wrapper()),
+    "confidence.wrapper.value": (of_wrapped, wrapper(), wrapper(value="v")),
+    "confidence.wrapper.confidence": (of_wrapped, wrapper(), wrapper(confidence="c")),
+    "confidence.wrapper.citations": (of_wrapped, wrapper(), wrapper(citations="q")),
+    "confidence.confidence": (of_beside, citing(), citing(confidence="p.{path}")),
+    "confidence.citations": (of_beside, beside(), beside(citations="q.{path}")),
+    "confidence.scale": (of_beside, beside(), beside(scale=2)),
+    "confidence.first_page": (of_beside, citing(), citing(first_page=0)),
+    "confidence.unit": (of_beside, citing(), citing(unit="inch")),
     "thresholds": (breaches, {}, {"thresholds": {"pass_rate": 0}}),
     "thresholds.fields": (breaches, {}, {"thresholds": {"fields": {"name": 1.0}}}),
     "thresholds.measures": (breaches, {}, {"thresholds": {"measures": {"own": 1.0}}}),
@@ -292,58 +234,42 @@ KEYS = {
     "thresholds.max_latency_s": (breaches, {}, {"thresholds": {"max_latency_s": 1}}),
     **{f"thresholds.{name}": (of_nothing, {"thresholds": {name: 0}}, {"thresholds": {name: 1}}) for name in MEASURES},
     "overrides": (scores, {}, {"overrides": {"name": "skip"}}),
-    "overrides.metric": (scores, {}, {"overrides": {"name": {"metric": "string_fuzzy"}}}),
-    "overrides.metrics": (scores, {}, {"overrides": {"name": {"metrics": [{"metric_id": "string_fuzzy"}]}}}),
+    "overrides.metric": (scores, {}, override("name", metric="string_fuzzy")),
+    "overrides.metrics": (scores, {}, override("name", metrics=[{"metric_id": "string_fuzzy"}])),
     "overrides.params": (
         scores,
-        {"overrides": {"total": {"metric": "number_tolerance", "params": {"tolerance": 0.1}}}},
-        {"overrides": {"total": {"metric": "number_tolerance", "params": {"tolerance": 0.0001}}}},
+        override("total", metric="number_tolerance", params={"tolerance": 0.1}),
+        override("total", metric="number_tolerance", params={"tolerance": 0.0001}),
     ),
-    "overrides.weight": (scores, {}, {"overrides": {"name": {"weight": 5}}}),
-    "overrides.align": (scores, {}, {"overrides": {"items": {"align": "position"}}}),
-    "overrides.key": (
-        scores,
-        {"overrides": {"items": {"align": "key", "key": "sku"}}},
-        {"overrides": {"items": {"align": "key", "key": "qty"}}},
-    ),
+    "overrides.weight": (scores, {}, override("name", weight=5)),
+    "overrides.align": (scores, {}, override("items", align="position")),
+    "overrides.key": (scores, override("items", align="key", key="sku"), override("items", align="key", key="qty")),
     "overrides.key_cutoff": (
         scores,
-        {"overrides": {"items": {"align": "key", "key": "sku"}}},
-        {"overrides": {"items": {"align": "key", "key": "sku", "key_cutoff": 0.4}}},
+        override("items", align="key", key="sku"),
+        override("items", align="key", key="sku", key_cutoff=0.4),
     ),
     "overrides.transform": (
         scores,
-        {"overrides": {"name": {"metric": "string_exact"}}},
-        {"overrides": {"name": {"metric": "string_exact", "transform": ["lowercase"]}}},
+        override("name", metric="string_exact"),
+        override("name", metric="string_exact", transform=["lowercase"]),
     ),
     "overrides.threshold": (
         scores,
-        {"overrides": {"items[].sku": {"metric": "fuzzy", "threshold": 0.1}}},
-        {"overrides": {"items[].sku": {"metric": "fuzzy", "threshold": 0.99}}},
+        override("items[].sku", metric="fuzzy", threshold=0.1),
+        override("items[].sku", metric="fuzzy", threshold=0.99),
     ),
-    "overrides.skip": (scores, {}, {"overrides": {"name": {"skip": True}}}),
-    "overrides.nulls": (
-        of_null,
-        {"overrides": {"$": {"nulls": "absent"}}},
-        {"overrides": {"$": {"nulls": "value"}}},
-    ),
-    "overrides.post": (scores, {}, {"overrides": {"$": {"post": POST}}}),
+    "overrides.skip": (scores, {}, override("name", skip=True)),
+    "overrides.nulls": (of_null, override("$", nulls="absent"), override("$", nulls="value")),
+    "overrides.post": (scores, {}, override("$", post=POST)),
     "rules": (breaches, {}, {"rules": ["total == 100"]}),
-    "rules.rule": (breaches, {"rules": [{"rule": "total == 100"}]}, {"rules": [{"rule": "total >= 100"}]}),
-    "rules.name": (breaches, {"rules": [{"rule": "total == 100"}]}, {"rules": [{"rule": "total == 100", "name": "t"}]}),
-    "rules.each": (
-        breaches,
-        {"rules": [{"rule": "sum($.items[].qty) == 3"}]},
-        {"rules": [{"rule": "sku != 'aa'", "each": "items[]"}]},
-    ),
-    "rules.rel": (breaches, {"rules": [{"rule": "total == 100"}]}, {"rules": [{"rule": "total == 100", "rel": 0.01}]}),
-    "rules.abs": (breaches, {"rules": [{"rule": "total == 100"}]}, {"rules": [{"rule": "total == 100", "abs": 0.1}]}),
-    "rules.severity": (
-        breaches,
-        {"rules": [{"rule": "total == 100"}]},
-        {"rules": [{"rule": "total == 100", "severity": "warning"}]},
-    ),
-    "post_process": (scores, {}, {"post_process": POST}),
+    "rules.rule": (breaches, rule(), rule("total >= 100")),
+    "rules.name": (breaches, rule(), rule(name="t")),
+    "rules.each": (breaches, rule("sum($.items[].qty) == 3"), rule("sku != 'aa'", each="items[]")),
+    "rules.rel": (breaches, rule(), rule(rel=0.01)),
+    "rules.abs": (breaches, rule(), rule(abs=0.1)),
+    "rules.severity": (breaches, rule(), rule(severity="warning")),
+    "post_process": (scores, {"post_process": "propagate_batch_errors"}, {"post_process": [POST]}),
     "uncompared": (collected, {**MOSTLY, "uncompared": "allow"}, {**MOSTLY, "uncompared": "refuse"}),
 }
 
@@ -367,6 +293,7 @@ def own(gold, extracted):
 
 OWN = Extensions.of(own)
 SCHEMA_OF_CASES = json.loads(case_file_schema())
+DESCRIBED = jsonschema.Draft202012Validator(SCHEMA_OF_CASES)
 POST_NAME = {"post_process.name"}
 """Part of the value of `post_process`, not a key of its own: without it nothing is named."""
 
@@ -377,8 +304,10 @@ def load(folder, keys):
     (folder / "prompt.md").write_text("Extract.", encoding="utf-8")
     (folder / "one.jsonl").write_text(json.dumps({**BASE, "id": "from a dataset"}), encoding="utf-8")
     raw = keys if keys.keys() & {"cases", "dataset"} else {**BASE, **keys}
+    raw = {key: value for key, value in raw.items() if value is not None or key == "gold"}
+    DESCRIBED.validate(raw)
     path = folder / "a.extract.yaml"
-    path.write_text(json.dumps({key: value for key, value in raw.items() if value is not None}), encoding="utf-8")
+    path.write_text(json.dumps(raw), encoding="utf-8")
     loaded = load_cases(path, SchemaCache(partial(compile_schema, extensions=OWN)))
     assert loaded.errors == () or keys.get("uncompared") == "refuse"
     return loaded.cases

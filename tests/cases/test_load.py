@@ -15,53 +15,15 @@ from hypothesis import strategies as st
 
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat, case_keys
-from pytest_extract.cases.schemas import SchemaCache
+from pytest_extract.cases.schemas import SchemaCache, compile_structure, without_annotations
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import CaseFileError
+from tests.cases.conftest import GOLD, SCHEMA
+from tests.core.test_complexity import nested
 from tests.strategies import json_values
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "vendor": {"type": "object", "properties": {"name": {"type": "string"}}},
-        "po_number": {"type": ["string", "null"]},
-        "odd key": {"type": "string"},
-        "total": {"type": "number"},
-        "notes": {"type": "string"},
-        "items": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "price": {"type": "number"},
-                    "tax": {"type": "number"},
-                    "description": {"type": "string"},
-                },
-            },
-        },
-    },
-}
-GOLD = {"vendor": {"name": "ACME"}, "total": 1.5, "items": [{"price": 1.5, "tax": 0}]}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "acme.pdf").write_bytes(b"%PDF")
-    (tmp_path / "acme.txt").write_text("Invoice", encoding="utf-8")
-    (tmp_path / "invoice.schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
-    (tmp_path / "acme.gold.json").write_text(json.dumps(GOLD), encoding="utf-8")
-    (tmp_path / "prompts").mkdir()
-    (tmp_path / "prompts" / "invoice.md").write_text("Extract.\n", encoding="utf-8")
-    return tmp_path
-
-
-def _load(folder: Path, text: str, name: str = "acme.extract.yaml", cache: SchemaCache | None = None):
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    loaded = load_cases(path, SchemaCache() if cache is None else cache)
-    assert loaded.errors == ()
-    return loaded.cases
-
+BASE = "text: x\nschema: invoice.schema.json\ngold: acme.gold.json\n"
+INLINE = {"text": "x", "schema": {}, "gold": {}}
 
 CONTRACT = """document: acme.pdf
 schema: invoice.schema.json
@@ -89,15 +51,13 @@ overrides:
 """
 
 
-def test_the_contract_s_example(folder):
-    (case,) = _load(folder, CONTRACT)
+def test_the_contract_s_example(folder, load_case):
+    case = load_case(CONTRACT, **{"acme.pdf": "%PDF", "prompts/invoice.md": "Extract.\n"})
     assert (case.id, case.path, case.line) == ("acme", folder / "acme.extract.yaml", 1)
     assert case.document.path == folder / "acme.pdf"
-    assert case.schema == SCHEMA
-    assert case.schema_path == folder / "invoice.schema.json"
+    assert (case.schema, case.schema_path) == (SCHEMA, folder / "invoice.schema.json")
     assert (case.gold, case.gold_path, case.gold_steps) == (GOLD, folder / "acme.gold.json", ())
     assert case.question == "What was billed?"
-    assert case.prompt is not None
     assert case.prompt.text == str(case.prompt) == "Extract.\n"
     assert case.prompt.sha256 == hashlib.sha256(b"Extract.\n").hexdigest()
     assert (case.semantics, case.nulls, case.modality) == ("default", None, "text")
@@ -114,13 +74,12 @@ def test_the_contract_s_example(folder):
     assert dict(case.overrides) == {"items": {"align": "hungarian"}, "notes": "skip"}
 
 
-def test_a_bare_case_has_the_contract_s_defaults(folder):
-    (case,) = _load(folder, "document: acme.pdf\nschema: invoice.schema.json\ngold: acme.gold.json\n")
-    assert case.id == "acme"
-    assert case.modality == "image"
-    assert case.repeat == Repeat(of=1, passes=1)
+def test_a_bare_case_has_the_contract_s_defaults(load_case):
+    case = load_case(BASE.replace("text: x", "document: acme.pdf"), **{"acme.pdf": "%PDF"})
+    assert (case.id, case.modality, case.repeat) == ("acme", "image", Repeat(of=1, passes=1))
     assert dict(case.thresholds.measures) == {"pass_rate": 1.0}
     assert (case.marks, case.known_failures, case.prompt, case.question) == ((), (), None, None)
+    assert case_name(Path("b.c.extract.yml")) == "b.c"
 
 
 def test_a_known_failure_expires_after_its_day():
@@ -132,103 +91,67 @@ def test_a_known_failure_expires_after_its_day():
 
 @pytest.mark.parametrize(
     ("name", "modality"),
-    [
-        ("a.txt", "text"),
-        ("a.html", "text"),
-        ("a.png", "image"),
-        ("a.pdf", "image"),
-        ("a.mp3", "audio"),
-        ("a.bin", "text"),
-    ],
+    [("a.html", "text"), ("a.png", "image"), ("a.pdf", "image"), ("a.mp3", "audio"), ("a.bin", "text")],
 )
-def test_the_modality_follows_the_document(folder, name, modality):
-    (folder / name).write_bytes(b"x")
-    (case,) = _load(folder, f"document: {name}\nschema: {{}}\ngold: {{}}\n")
-    assert case.modality == modality
+def test_the_modality_follows_the_document(load_case, name, modality):
+    assert load_case(f"document: {name}\nschema: {{}}\ngold: {{}}\n", **{name: "x"}).modality == modality
 
 
 @pytest.mark.parametrize(
     ("thresholds", "measures"),
     [
-        ("{}", {"pass_rate": 1.0}),
         ("{max_cost_usd: 1}", {"pass_rate": 1.0}),
         ("{f1: 0.5}", {"f1": 0.5}),
         ("{fields: {total: 0.5}}", {}),
     ],
 )
-def test_pass_rate_is_asked_where_no_measure_and_no_field_is(folder, thresholds, measures):
-    text = "text: x\nschema: invoice.schema.json\ngold: acme.gold.json\n"
-    (case,) = _load(folder, f"{text}thresholds: {thresholds}\n")
-    assert dict(case.thresholds.measures) == measures
+def test_pass_rate_is_asked_where_no_measure_and_no_field_is(load_case, thresholds, measures):
+    assert dict(load_case(f"{BASE}thresholds: {thresholds}\n").thresholds.measures) == measures
 
 
-def test_everything_can_stand_inline(folder):
-    (case,) = _load(folder, "text: |\n  Total: 3\nschema: {properties: {total: {type: number}}}\ngold: {total: 3}\n")
-    assert case.document.text == "Total: 3\n"
-    assert case.gold == {"total": 3}
+def test_everything_can_stand_inline(folder, load_case):
+    case = load_case("text: |\n  Total: 3\nschema: {properties: {total: {type: number}}}\ngold: {total: 3}\n")
+    assert (case.document.text, case.modality, case.gold) == ("Total: 3\n", "text", {"total": 3})
     assert (case.gold_path, case.gold_steps) == (folder / "acme.extract.yaml", ("gold",))
     assert case.schema == {"properties": {"total": {"type": "number"}}}
-    assert case.modality == "text"
 
 
-def test_a_schema_inside_a_file_and_yaml_files(folder):
-    (folder / "all.yaml").write_text(
-        "$defs:\n  a/b: {type: object, properties: {n: {type: number}}}\n", encoding="utf-8"
-    )
-    (folder / "gold.yml").write_text("n: 3\n", encoding="utf-8")
-    (case,) = _load(folder, "text: x\nschema: all.yaml#/$defs/a~1b\ngold: gold.yml\n")
-    assert case.schema == {"type": "object", "properties": {"n": {"type": "number"}}}
-    assert case.gold == {"n": 3}
+def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(folder):
+    path = folder / "w.extract.yaml"
+    path.write_bytes("\ufefftext: |\r\n  a\r\n  b\r\nschema: {}\r\ngold: {}\r\n".encode())
+    assert load_cases(path).cases[0].document.text == "a\nb\n"
 
 
-def test_a_schema_inside_a_file_may_refer_to_the_rest_of_it(folder):
-    (folder / "api.yaml").write_text(
-        "parts:\n  Money: {type: number}\n  Invoice: {properties: {n: {$ref: '#/parts/Money'}}}\n", encoding="utf-8"
-    )
-    (case,) = _load(folder, "text: x\nschema: api.yaml#/parts/Invoice\ngold: {n: 3}\n")
-    assert case.schema == {"properties": {"n": {"$ref": "#/$defs/Money"}}, "$defs": {"Money": {"type": "number"}}}
-    assert case.scorer.score(case.gold, {"n": 3}).measures["perfect"] == 1
-
-
-def test_a_mistake_in_what_a_schema_refers_to_is_placed_where_it_stands(folder):
-    (folder / "api.yaml").write_text(
-        "Money:\n  type: numbr\nInvoice: {properties: {n: {$ref: '#/Money'}}}\n", encoding="utf-8"
-    )
-    path = folder / "acme.extract.yaml"
-    path.write_text("text: x\nschema: api.yaml#/Invoice\ngold: {n: 3}\n", encoding="utf-8")
-    (error,) = load_cases(path).errors
-    assert (error.path.name, error.line, error.column) == ("api.yaml", 2, 9)
-
-
-def test_what_many_cases_say_alike_is_checked_against_the_schema_and_kept_once(folder, monkeypatch):
-    looked_up = []
-    monkeypatch.setattr("pytest_extract.cases.schemas.declared", lambda name, _: looked_up.append(name) or True)
-    defaults = "defaults: {schema: invoice.schema.json, gold: acme.gold.json, thresholds: {fields: {total: 1}}}\n"
-    cases = _load(folder, defaults + "cases:\n" + "- {text: x, accept: {vendor.name: [A]}}\n" * 3)
-    assert len(cases) == 3
-    assert sorted(looked_up) == ["total", "vendor.name"]
-    assert len({id(case.thresholds) for case in cases}) == len({id(case.accept) for case in cases}) == 1
-
-
-def test_fields_are_kept_in_the_spelling_of_results(folder):
-    text = "text: x\nschema: invoice.schema.json\ngold: acme.gold.json\n"
-    (case,) = _load(folder, text + 'absent: {"odd key": must, "$.notes": either, "items[0].tax": either}\n')
+def test_fields_are_kept_in_the_spelling_of_results(load_case):
+    case = load_case(f'{BASE}absent: {{"odd key": must, "$.notes": either, "items[0].tax": either}}\n')
     assert list(case.absent) == ['["odd key"]', "notes", "items[0].tax"]
 
 
-def test_case_names():
-    assert case_name(Path("a/acme.extract.yaml")) == "acme"
-    assert case_name(Path("b.c.extract.yml")) == "b.c"
+def test_a_field_that_only_the_gold_has_can_be_named(load_case):
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": True}
+    case = load_case({**INLINE, "schema": schema, "gold": {"a": "x", "b": [{"c": "y"}]}, "accept": {"b": [[]]}})
+    assert dict(case.accept) == {"b": ([],)}
 
 
-def test_cases_share_defaults_and_win_over_them(folder):
+def test_a_recursive_schema_s_fields_can_be_named_at_any_depth(load, load_case):
+    kids = {"type": "array", "items": {"$ref": "#/$defs/n"}}
+    node = {"type": "object", "properties": {"v": {"type": "string"}, "kids": kids}}
+    keys = {**INLINE, "schema": {"$ref": "#/$defs/n", "$defs": {"n": node}}, "gold": {"v": "x"}}
+    assert load_case({**keys, "absent": {"kids[].kids[].kids[].v": "either"}}).absent
+    (error,) = load({**keys, "absent": {"kids[].kids[].kids[].w": "either"}}).errors
+    assert "no field 'kids[].kids[].kids[].w'" in error.message
+
+
+# --- defaults and datasets
+
+
+def test_cases_share_defaults_and_win_over_them(folder, load):
     text = """defaults:
   schema: invoice.schema.json
   text: shared
   tags: {kind: invoice, supplier: nobody}
   marks: [slow]
   thresholds: {f1: 0.5, fields: {total: 1, notes: 1}}
-  gates: {coverage: {mode: soft, floor: 0.5}}
   overrides: {po_number: skip}
 cases:
 - gold: acme.gold.json
@@ -238,16 +161,13 @@ cases:
   tags: {supplier: acme}
   marks: []
   thresholds: {f1: 0.9, fields: {total: 0.1}}
-  gates: {coverage: {floor: 0.9}}
   overrides: {total: {metric: number}}
 """
-    first, second = _load(folder, text)
-    assert (first.id, first.line) == ("acme-1", 10)
-    assert first.document.text == "shared"
+    first, second = load(text).cases
+    assert (first.id, first.line, first.document.text) == ("acme-1", 9, "shared")
     assert dict(first.tags) == {"kind": "invoice", "supplier": "nobody"}
     assert first.marks == (Mark(name="slow"),)
-    assert (second.id, second.line) == ("second", 11)
-    assert second.document.path == folder / "acme.txt"
+    assert (second.id, second.line, second.document.path) == ("second", 10, folder / "acme.txt")
     assert dict(second.tags) == {"kind": "invoice", "supplier": "acme"}
     assert second.marks == ()
     assert dict(second.thresholds.measures) == {"f1": 0.9}
@@ -257,43 +177,37 @@ cases:
     assert first.gold is second.gold
 
 
-def test_defaults_can_stand_in_a_file_whose_paths_are_its_own(folder):
-    (folder / "shared").mkdir()
-    (folder / "shared" / "d.yaml").write_text(
-        "schema: ../invoice.schema.json\ndocument: ../acme.txt\n", encoding="utf-8"
-    )
-    (folder / "deep").mkdir()
-    (case,) = _load(folder, "defaults: ../shared/d.yaml\ngold: ../acme.gold.json\n", "deep/x.extract.yaml")
-    assert case.id == "x"
-    assert case.document.path is not None
+def test_defaults_can_stand_in_a_file_whose_paths_are_its_own(folder, load_case):
+    shared = {"shared/d.yaml": "schema: ../invoice.schema.json\ndocument: ../acme.txt\n"}
+    case = load_case("defaults: ../shared/d.yaml\ngold: ../acme.gold.json\n", "deep/x.extract.yaml", **shared)
+    assert (case.id, case.gold) == ("x", GOLD)
     assert case.document.path.samefile(folder / "acme.txt")
-    assert case.gold == GOLD
 
 
-def test_a_mistake_in_a_defaults_file_is_placed_there(folder):
-    (folder / "d.yaml").write_text("schema: invoice.schema.json\ntags: {a: 1, a: 2}\nrepeat: 0\n", encoding="utf-8")
-    (folder / "x.extract.yaml").write_text("defaults: d.yaml\ntext: x\ngold: {}\n", encoding="utf-8")
-    loaded = load_cases(folder / "x.extract.yaml", SchemaCache())
+@pytest.mark.parametrize(
+    ("defaults", "places"),
+    [
+        ("schema: invoice.schema.json\ntags: {a: 1, a: 2}\nrepeat: 0\n", [(2, 14), (3, 9)]),
+        ("- a\n", [(1, 1)]),
+        ("a: [\n", [(2, 1)]),
+    ],
+)
+def test_a_mistake_in_a_defaults_file_is_placed_there(load, defaults, places):
+    loaded = load("defaults: d.yaml\ntext: x\ngold: {}\n", **{"d.yaml": defaults})
     assert [(error.path.name, error.line, error.column) for error in loaded.errors] == [
-        ("d.yaml", 2, 14),
-        ("d.yaml", 3, 9),
+        ("d.yaml", *at) for at in places
     ]
     assert loaded.cases == ()
-    (folder / "d.yaml").write_text("- a\n", encoding="utf-8")
-    (error,) = load_cases(folder / "x.extract.yaml", SchemaCache()).errors
-    assert (error.path.name, error.line) == ("d.yaml", 1)
-    (folder / "d.yaml").write_text("a: [\n", encoding="utf-8")
-    (error,) = load_cases(folder / "x.extract.yaml", SchemaCache()).errors
-    assert (error.path.name, error.line) == ("d.yaml", 2)
 
 
-def test_a_dataset_is_a_case_a_line(folder):
+def test_a_dataset_is_a_case_a_line(load):
     rows = [
         {"id": 7, "text": "a", "gold": {"total": 1}},
         {"text": "b", "gold": {"total": 2}, "tags": {"n": 1.5, "ok": True}},
     ]
-    (folder / "records.jsonl").write_text("\n\n".join(map(json.dumps, rows)), encoding="utf-8")
-    first, second = _load(folder, "dataset: records.jsonl\ndefaults: {schema: invoice.schema.json, tags: {a: b}}\n")
+    lines = {"records.jsonl": "\n\n".join(map(json.dumps, rows))}
+    loaded = load("dataset: records.jsonl\ndefaults: {schema: invoice.schema.json, tags: {a: b}}\n", **lines)
+    first, second = loaded.cases
     assert (first.id, first.path.name, first.line) == ("7", "records.jsonl", 1)
     assert (second.id, second.path.name, second.line) == ("acme-3", "records.jsonl", 3)
     assert dict(second.tags) == {"a": "b", "n": "1.5", "ok": "true"}
@@ -301,7 +215,113 @@ def test_a_dataset_is_a_case_a_line(folder):
     assert first.scorer is second.scorer
 
 
-def test_files_are_read_and_schemas_compiled_once(folder):
+# --- schemas
+
+
+def test_a_schema_inside_a_file_may_refer_to_the_rest_of_it(load, load_case):
+    text = "text: x\nschema: api.yaml#/parts~1/Invoice\ngold: gold.yml\n"
+    api = "parts/:\n  Money: {type: number}\n  Invoice: {properties: {n: {$ref: '#/parts~1/Money'}}}\n"
+    case = load_case(text, **{"api.yaml": api, "gold.yml": "n: 3\n"})
+    assert case.schema == {"properties": {"n": {"$ref": "#/$defs/Money"}}, "$defs": {"Money": {"type": "number"}}}
+    assert case.scorer.score(case.gold, {"n": 3}).measures["perfect"] == 1
+    (error,) = load(text, **{"api.yaml": api.replace("number", "numbr")}).errors
+    assert (error.path.name, error.line, error.column) == ("api.yaml", 2, 17)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_schema_in_a_case_file_refers_to_other_files(load, load_case, is_shared):
+    schema = {
+        "$defs": {"n": {"type": "number"}},
+        "properties": {"total": {"$ref": "#/$defs/n"}, "name": {"$ref": "common.json#/$defs/Name"}},
+    }
+    keys = {"text": "x", "gold": {"name": "ACME", "total": 1}}
+    content = {"defaults": {"schema": schema}, "cases": [keys]} if is_shared else {**keys, "schema": schema}
+    case = load_case(content, **{"common.json": {"$defs": {"Name": {"type": "string"}}}})
+    assert case.scorer.score(case.gold, {"name": "ACNE", "total": 1}).measures["pass_rate"] == 0.5
+    assert [file.name for file in case.schema_files] == ["common.json"]
+    (error,) = load(content, **{"common.json": {"$defs": {"Name": {"maxLength": 3}}}}).errors
+    assert "the gold does not satisfy its schema at name" in error.message
+
+
+OWN_METRIC = {
+    "type": "object",
+    "x-eval-post": "mine",
+    "properties": {
+        "a": {"type": "string", "x-eval-compare": "mine", "const": {"x-eval-compare": 1}},
+        "evaluation_config": {"type": "array", "items": {"anyOf": [{"evaluation_config": "mine"}, {"type": "null"}]}},
+        "o": {"type": "object", "properties": {"b": {"type": "integer"}}},
+    },
+}
+
+
+def test_cases_whose_metrics_are_the_project_s_own_can_be_read_without_them(load):
+    assert without_annotations(OWN_METRIC) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "const": {"x-eval-compare": 1}},
+            "evaluation_config": {"type": "array", "items": {"anyOf": [{}, {"type": "null"}]}},
+            "o": OWN_METRIC["properties"]["o"],
+        },
+    }
+    without_annotations(nested(10_000))
+    case = {
+        **INLINE,
+        "schema": OWN_METRIC,
+        "gold": {"o": {"b": 1}},
+        "overrides": {"a": "mine"},
+        "post_process": "mine",
+        "thresholds": {"measures": {"mine": 0.5}, "fields": {"o": 0.5}},
+        "absent": {"o": "either"},
+    }
+    assert load(case).errors
+    assert load(case, cache=SchemaCache(compile_structure)).errors == ()
+    (error,) = load({**case, "absent": {"b": "must"}}, cache=SchemaCache(compile_structure)).errors
+    assert "'b'" in error.message
+
+
+# --- golds that are mostly compared with nothing
+
+PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
+UNSEEN = {**INLINE, "schema": PERSON, "gold": "g.json", "semantics": "extract-bench"}
+PAGES = {"name": "Ada", "pages": [{"n": 1}, {"n": 2}]}
+
+
+def test_a_gold_that_is_mostly_compared_with_nothing_is_a_mistake(load):
+    loaded = load(UNSEEN, **{"g.json": json.dumps(PAGES, indent=1)})
+    (error,) = loaded.errors
+    assert loaded.cases == ()
+    assert (error.path.name, error.line, error.column) == ("g.json", 3, 2)
+    assert error.message == (
+        "2 of 3 gold values are compared with nothing: `pages` (2); declare what stands there, or take the gold as it "
+        "is with `uncompared: allow`"
+    )
+    assert len(load({"defaults": {"uncompared": "allow"}, "cases": [{**UNSEEN, "uncompared": "refuse"}]}).errors) == 1
+    (error,) = load({**UNSEEN, "gold": PAGES}).errors
+    assert error.path.name == "acme.extract.yaml"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param({**UNSEEN, "uncompared": "allow"}, id="case"),
+        pytest.param({"defaults": {"uncompared": "allow"}, "cases": [UNSEEN]}, id="defaults"),
+        pytest.param({**UNSEEN, "semantics": "default"}, id="default-compares-it"),
+        pytest.param({**UNSEEN, "gold": {"name": "a", "age": 1, "x": 1}, "overrides": {"name": "skip"}}, id="as-many"),
+    ],
+)
+def test_what_is_allowed(load_case, content):
+    load_case(content, **{"g.json": PAGES})
+
+
+def test_a_lesser_part_of_a_gold_is_no_mistake_and_is_kept_on_the_case(load_case):
+    case = load_case({**UNSEEN, "gold": {"name": "Ada", "age": 36, "extra": 1}})
+    assert (dict(case.uncompared.places), case.uncompared.total) == ({"extra": 1}, 3)
+
+
+# --- what is read
+
+
+def test_files_are_read_and_schemas_compiled_once(load, load_case):
     compiled = []
 
     def compile_counted(schema, **how):
@@ -309,26 +329,29 @@ def test_files_are_read_and_schemas_compiled_once(folder):
         return compile_schema(schema, **how)
 
     cache = SchemaCache(compile_counted)
-    row = "{text: x, schema: invoice.schema.json, gold: acme.gold.json, prompt: prompts/invoice.md}"
-    many = _load(folder, "cases:\n" + f"- {row}\n" * 50, cache=cache)
-    (other,) = _load(folder, row, "other.extract.yaml", cache=cache)
-    assert len(compiled) == 1
-    assert len({id(case.scorer) for case in (*many, other)}) == 1
-    assert len({id(case.schema) for case in (*many, other)}) == 1
-    assert len({id(case.prompt) for case in (*many, other)}) == 1
-    assert len({id(case.gold) for case in (*many, other)}) == 1
-    (inline,) = _load(
-        folder, f"text: x\nschema: {json.dumps(SCHEMA)}\ngold: {{}}\n", "inline.extract.yaml", cache=cache
-    )
+    row = {"text": "x", "schema": "invoice.schema.json", "gold": "acme.gold.json", "prompt": "prompt.md"}
+    many = load({"cases": [row] * 50}, cache=cache).cases
+    other = load_case(row, "other.extract.yaml", cache)
+    for name in ("scorer", "schema", "prompt", "gold"):
+        assert len({id(getattr(case, name)) for case in (*many, other)}) == 1
+    inline = load_case({**INLINE, "schema": SCHEMA}, "inline.extract.yaml", cache)
     assert inline.scorer is other.scorer
-    (own,) = _load(
-        folder, f"{row[1:-1].replace(', ', chr(10))}\noverrides: {{notes: skip}}\n", "own.extract.yaml", cache=cache
-    )
+    own = load_case({**row, "overrides": {"notes": "skip"}}, "own.extract.yaml", cache)
     assert own.scorer is not other.scorer
     assert len(compiled) == 2
 
 
-def test_no_document_is_opened(folder, monkeypatch):
+def test_what_many_cases_say_alike_is_checked_against_the_schema_and_kept_once(load, monkeypatch):
+    looked_up = []
+    monkeypatch.setattr("pytest_extract.cases.schemas.declared", lambda name, _: looked_up.append(name) or True)
+    defaults = "defaults: {schema: invoice.schema.json, gold: acme.gold.json, thresholds: {fields: {total: 1}}}\n"
+    cases = load(defaults + "cases:\n" + "- {text: x, accept: {vendor.name: [A]}}\n" * 3).cases
+    assert len(cases) == 3
+    assert sorted(looked_up) == ["total", "vendor.name"]
+    assert len({id(case.thresholds) for case in cases}) == len({id(case.accept) for case in cases}) == 1
+
+
+def test_no_document_is_opened(load_case, monkeypatch):
     opened: list[str] = []
 
     def noted(path, *rest, **how):
@@ -338,111 +361,46 @@ def test_no_document_is_opened(folder, monkeypatch):
     real = open
     for module in ("builtins", "io"):
         monkeypatch.setattr(f"{module}.open", noted)
-    (case,) = _load(folder, "document: acme.txt\nschema: invoice.schema.json\ngold: acme.gold.json\n")
+    case = load_case(BASE.replace("text: x", "document: acme.txt"))
     assert sorted(set(opened)) == ["acme.extract.yaml", "acme.gold.json", "invoice.schema.json"]
     assert case.document.text == "Invoice"
     assert opened[-1] == "acme.txt"
 
 
-def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(folder):
-    text = "\ufefftext: |\r\n  a\r\n  b\r\nschema: {}\r\ngold: {}\r\n"
-    (folder / "w.extract.yaml").write_bytes(text.encode())
-    (case,) = load_cases(folder / "w.extract.yaml", SchemaCache()).cases
-    assert case.document.text == "a\nb\n"
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+@pytest.mark.parametrize("keys", ["text: x\nschema: ../s.json\ngold: ../g.json\n", "dataset: ../d.jsonl\n"])
+def test_paths_behind_a_link_are_those_of_what_it_points_to(folder, load, keys):
+    files = {"s.json": {}, "g.json": {}, "d.jsonl": {"text": "x", "schema": "s.json", "gold": "g.json"}}
+    load(keys, "real/cases/a.extract.yaml", **{f"real/{name}": value for name, value in files.items()})
+    (folder / "project").mkdir()
+    (folder / "project" / "cases").symlink_to("../real/cases")
+    loaded = load_cases(folder / "project" / "cases" / "a.extract.yaml")
+    assert (len(loaded.cases), loaded.errors) == (1, ())
 
 
-def test_a_field_that_only_the_gold_has_can_be_named(folder):
-    schema = "{type: object, properties: {a: {type: string}}, additionalProperties: true}"
-    (case,) = _load(folder, f"text: x\nschema: {schema}\ngold: {{a: x, b: [{{c: y}}]}}\naccept: {{b: [[]]}}\n")
-    assert dict(case.accept) == {"b": ([],)}
+# --- anything else
 
-
-def test_a_recursive_schema_s_fields_can_be_named_at_any_depth(folder):
-    schema = '{"$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "properties": {"v": {"type": "string"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/n"}}}}}}'
-    text = f"text: x\nschema: {schema}\ngold: {{v: x}}\n"
-    (case,) = _load(folder, text + "absent: {'kids[].kids[].kids[].v': either}\n")
-    assert list(case.absent) == ["kids[].kids[].kids[].v"]
-    (folder / "acme.extract.yaml").write_text(text + "absent: {'kids[].kids[].kids[].w': either}\n", encoding="utf-8")
-    (error,) = load_cases(folder / "acme.extract.yaml", SchemaCache()).errors
-    assert "no field 'kids[].kids[].kids[].w'" in error.message
-
-
+_names = ["acme.txt", "acme.gold.json", "invoice.schema.json", "records.jsonl", ".", "", "items[].tax"]
 _keys = st.sampled_from([*case_keys(), "cases", "defaults", "dataset", "treshold"])
-_values = json_values | st.sampled_from(
-    [
-        "acme.txt",
-        "acme.gold.json",
-        "invoice.schema.json",
-        "records.jsonl",
-        ".",
-        "",
-        "items[].tax",
-        {"fields": {"total": 1}},
-    ]
-)
+_values = json_values | st.sampled_from([*_names, {"fields": {"total": 1}}])
 _mappings = st.dictionaries(_keys, _values, max_size=6)
+_files = st.fixed_dictionaries({"cases": st.lists(_mappings | json_values, max_size=3), "defaults": _mappings})
+_texts = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    _mappings | st.fixed_dictionaries({"cases": st.lists(_mappings | json_values, max_size=3), "defaults": _mappings})
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(_mappings | _files | _texts)
 @example({"cases": [{"id": 1, "text": "x", "schema": True, "gold": None}]})
 @example({"text": "x", "schema": {"$ref": "#"}, "gold": {}})
 @example({"text": "x", "schema": {"$ref": "http://example.invalid/x"}, "gold": {}})
 @example({"text": "x", "schema": {"pattern": "(("}, "gold": "acme.gold.json", "thresholds": {"fields": {"[": 1}}})
-def test_any_mapping_gives_cases_or_errors(folder, raw):
-    _gives_cases_or_errors(folder, yaml.safe_dump(raw, allow_unicode=True))
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(codec="utf-8"), max_size=60))
 @example("cases: [{<<: 1, <<: 2}]")
 @example("defaults: &a {tags: {b: c}}\ncases: [*a]")
 @example("dataset: acme.extract.yaml")
-def test_any_text_gives_cases_or_errors(folder, text):
-    _gives_cases_or_errors(folder, text)
-
-
-def _gives_cases_or_errors(folder: Path, text: str) -> None:
+def test_anything_gives_cases_or_errors(folder, content):
     path = folder / "any.extract.yaml"
+    text = content if isinstance(content, str) else yaml.safe_dump(content, allow_unicode=True)
     path.write_bytes(text.encode())
-    loaded = load_cases(path, SchemaCache())
+    loaded = load_cases(path)
     assert loaded.cases or loaded.errors
     assert all(isinstance(error, CaseFileError) and error.message for error in loaded.errors)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "text: x\ngold: {name: ACME, total: 1}\nschema: SCHEMA\n",
-        "defaults: {schema: SCHEMA, text: x}\ncases: [{gold: {name: ACME, total: 1}}]\n",
-    ],
-)
-def test_a_schema_in_a_case_file_refers_to_other_files(folder: Path, text: str) -> None:
-    schema = {
-        "$defs": {"n": {"type": "number"}},
-        "properties": {"total": {"$ref": "#/$defs/n"}, "name": {"$ref": "common.json#/$defs/Name"}},
-    }
-    (folder / "common.json").write_text('{"$defs": {"Name": {"type": "string"}}}', encoding="utf-8")
-    (case,) = _load(folder, text.replace("SCHEMA", json.dumps(schema)))
-    assert case.scorer.score(case.gold, {"name": "ACNE", "total": 1}).measures["pass_rate"] == 0.5
-    assert [file.name for file in case.schema_files] == ["common.json"]
-    (folder / "common.json").write_text('{"$defs": {"Name": {"maxLength": 3}}}', encoding="utf-8")
-    (error,) = load_cases(case.path, SchemaCache()).errors
-    assert "the gold does not satisfy its schema at name" in error.message
-
-
-@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
-@pytest.mark.parametrize("keys", ["text: x\nschema: ../s.json\ngold: ../g.json\n", "dataset: ../d.jsonl\n"])
-def test_paths_behind_a_link_are_those_of_what_it_points_to(tmp_path: Path, keys: str) -> None:
-    (tmp_path / "real" / "cases").mkdir(parents=True)
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "cases").symlink_to("../real/cases")
-    (tmp_path / "real" / "s.json").write_text("{}", encoding="utf-8")
-    (tmp_path / "real" / "g.json").write_text("{}", encoding="utf-8")
-    record = '{"text": "x", "schema": "s.json", "gold": "g.json"}'
-    (tmp_path / "real" / "d.jsonl").write_text(record, encoding="utf-8")
-    (tmp_path / "real" / "cases" / "a.extract.yaml").write_text(keys, encoding="utf-8")
-    loaded = load_cases(tmp_path / "project" / "cases" / "a.extract.yaml", SchemaCache())
-    assert (len(loaded.cases), loaded.errors) == (1, ())

@@ -1,0 +1,331 @@
+"""JSON and YAML text to values, mistakes and places."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from yaml.reader import Reader
+
+from pytest_extract.cases import sources
+from pytest_extract.cases.sources import SourcePosition, TextTarget, parse_source, pointer_steps
+from pytest_extract.core.values import MAX_DEPTH
+from pytest_extract.errors import CaseFileError
+from tests.strategies import json_values
+
+
+def read_json(text, first_line=1):
+    return parse_source(Path("a.json"), text, "json", first_line)
+
+
+def read_yaml(text):
+    return parse_source(Path("a.yaml"), text, "yaml")
+
+
+def problems_of(source):
+    return [(problem.steps, problem.place, problem.message) for problem in source.problems]
+
+
+# --- values
+
+
+@given(json_values)
+def test_json_reads_as_the_standard_library_reads_it(value):
+    text = json.dumps(value)
+    assert read_json(text).value == json.loads(text)
+    assert not read_json(text).problems
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *((text, text) for text in ("no", "yes", "on", "True", "2024-01-02", "1_000", "0o17", "0x1F", "007")),
+        *((text, text) for text in ("+1", ".5", "1:30", ".nan", ".inf")),
+        ("12", 12),
+        ("-0", 0),
+        ("1.50", 1.5),
+        ("1e3", 1000.0),
+        ("-1.5E-2", -0.015),
+        ("true", True),
+        ("false", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("'null'", "null"),
+        ('"12"', "12"),
+        ("|\n  12\n", "12\n"),
+        ("!!str 12", "12"),
+    ],
+)
+def test_plain_scalars_of_yaml_are_read_as_json_reads_them(text, value):
+    read = read_yaml(f"key: {text}").value["key"]
+    assert read == value
+    assert type(read) is type(value)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "---\n"])
+def test_an_empty_yaml_text_is_null(text):
+    assert read_yaml(text).value is None
+
+
+def test_keys_of_yaml_are_the_text_as_written_and_shared_between_files():
+    assert read_yaml("no: 1\n2024: 2\n1.50: 3\n~: 4\n").value == {"no": 1, "2024": 2, "1.50": 3, "~": 4}
+    (first,) = read_yaml("total: 1").value
+    (second,) = read_yaml("total: 2").value
+    assert first is second
+
+
+def as_yaml(value, indent=None):
+    """JSON text that is YAML as well: YAML has no surrogate pairs in escapes, fewer raw characters, more line breaks."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    assume(not Reader.NON_PRINTABLE.search(text))
+    assume(not set(text) & set("\x85\u2028\u2029\ufeff"))
+    return text
+
+
+class Dumper(yaml.SafeDumper):
+    """Quotes texts: YAML 1.1 writes `1e3` as it is."""
+
+
+Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+
+
+@given(json_values)
+def test_json_is_yaml_and_dumped_yaml_reads_back(value):
+    dumped = read_yaml(yaml.dump(value, Dumper=Dumper, allow_unicode=True, sort_keys=False))
+    assert not dumped.problems
+    assert json.dumps(dumped.value) == json.dumps(value)
+    assert read_yaml(f"a: {as_yaml(value)}").value == {"a": value}
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=80))
+@example("a: *a")
+@example("&a [*a]")
+@example("? []\n: 1")
+@example("- - - ? x")
+def test_any_text_gives_a_value_or_a_text_error(text):
+    try:
+        read = read_yaml(text)
+    except CaseFileError as error:
+        told = error.message
+    else:
+        told = json.dumps(read.value)
+        read.places([TextTarget(())])
+    assert told
+
+
+def test_pyyaml_without_libyaml_reads_the_same(monkeypatch):
+    text = "a: [1, no, {b: &x 'q'}]\nc: *x\nd: |\n  text\n"
+    with_libyaml = read_yaml(text)
+    monkeypatch.delattr(sources.pyyaml(), "CSafeLoader")
+    assert read_yaml(text) == with_libyaml
+    with pytest.raises(CaseFileError, match="not YAML"):
+        read_yaml("a: [1")
+    with pytest.raises(CaseFileError, match=r"U\+0001"):
+        read_yaml("a: \x01")
+
+
+# --- mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "place", "words"),
+    [
+        ('{"a": 1,\n "a": 2}', (), (2, 2), "duplicate key 'a'"),
+        ('[{"b": {"c": 1, "c": 1}}]', (0, "b"), (1, 17), "duplicate key 'c'"),
+        ('{"a": [1], "a": [2, 3]}', (), (1, 12), "duplicate key 'a'"),
+        ('{"a": {"b": 1}, "a": {"b": 2}}', (), (1, 17), "duplicate key 'a'"),
+        ('{"a": [1,\n NaN]}', ("a", 1), (2, 2), "NaN"),
+        ('{"a": -Infinity}', ("a",), (1, 7), "-Infinity"),
+        ('{"a": 1e999}', ("a",), (1, 7), "out of range"),
+        pytest.param('{"a": ' + "9" * 5000 + "}", ("a",), (1, 7), "out of range", id="long"),
+    ],
+)
+def test_a_mistake_in_json_that_leaves_the_rest_readable(text, steps, place, words):
+    ((*found, message),) = problems_of(read_json(text))
+    assert found == [steps, SourcePosition(*place)]
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "place", "words"),
+    [
+        ("a: 1\na: 2\n", (), (2, 1), "duplicate key 'a'"),
+        ("a:\n  - {b: 1, c: 2, b: 3}\n", ("a", 0), (2, 18), "duplicate key 'b'"),
+        ("a: {<<: {b: 1}}\n", ("a",), (1, 5), "merge keys"),
+        ("a: [1, 1e999]\n", ("a", 1), (1, 8), "1e999 is out of range"),
+        pytest.param(f"a: {'9' * 5000}\n", ("a",), (1, 4), "out of range", id="long"),
+        ("a: !!binary aGk=\n", ("a",), (1, 4), "binary"),
+        ("a: !!python/object:os.system {}\n", ("a",), (1, 4), "python/object"),
+        ("a: !!int 1\n", ("a",), (1, 4), "'tag:yaml.org,2002:int' is no JSON type; leave it out"),
+        ("a: [1, *b]\n", ("a", 1), (1, 8), "no anchor &b"),
+        ("a: &x [*x]\n", ("a", 0), (1, 8), "inside its own anchor"),
+        ("&k a: 1\n*k : 2\n", (), (2, 1), "duplicate key 'a'"),
+        ("a: !set {c: 1}\n", ("a",), (1, 4), "'!set' is no JSON type"),
+    ],
+)
+def test_a_mistake_in_yaml_that_leaves_the_rest_readable(text, steps, place, words):
+    ((*found, message),) = problems_of(read_yaml(text + "z: fine\n"))
+    assert found == [steps, SourcePosition(*place)]
+    assert words in message
+
+
+DEEP = f"nested deeper than {MAX_DEPTH} levels"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("", (1, 1), "not JSON"),
+        ('{"a": 1\n "b": 2}', (2, 2), "not JSON"),
+        ("{'a': 1}", (1, 2), "not JSON"),
+        ('{"a": 1, "a": 2', (1, 16), "not JSON"),
+        ('{"x": {"a": 1, "a": 2}, ', (1, 25), "not JSON"),
+        ('{"a": "x,}",\n"b": [1, 2 ],\n }', (2, 13), "not JSON: a comma before the end"),
+        ('{"a": "x,}",\n"b": [1, 2],]', (2, 12), "not JSON: a comma before the end"),
+        pytest.param("[" * 100_000, (1, None), DEEP, id="open"),
+        pytest.param('{"a": ' * 100_000, (1, None), DEEP, id="objects"),
+        pytest.param("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), (1, None), DEEP, id="closed"),
+    ],
+)
+def test_a_json_text_that_cannot_be_read_says_where(text, place, words):
+    with pytest.raises(CaseFileError, match=words) as caught:
+        read_json(text)
+    assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("a: [1,\n", (2, 1), "not YAML"),
+        ("a:\n\tb: 1\n", (2, 1), "not YAML"),
+        ("a: 'x\n", (2, 1), "not YAML"),
+        ("a: \x01\n", (1, 4), r"U\+0001"),
+        ("a: '\ud800'\n", (1, 5), "surrogate"),
+        ("a: 1\n---\nb: 2\n", (2, 1), "second YAML document"),
+        ("? [a]\n: b\n", (1, 3), "a key must be a text"),
+        ("&a 1: &b {}\n*b : 2\n", (2, 1), "a key must be a text"),
+        # beyond 1,000, some versions of libyaml stop before us
+        pytest.param("[" * 900, (1, MAX_DEPTH + 1), "nested deeper", id="flow"),
+        pytest.param("- " * 100_000, (1, 2 * MAX_DEPTH + 1), "nested deeper", id="block"),
+        pytest.param("{a: " * 100_000, (1, 4 * MAX_DEPTH + 1), "nested deeper", id="maps"),
+    ],
+)
+def test_a_yaml_text_that_cannot_be_read_says_where(text, place, words):
+    with pytest.raises(CaseFileError, match=words) as caught:
+        read_yaml(text)
+    assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize("value", [["[" * (2 * MAX_DEPTH)], [[{}] for _ in range(2 * MAX_DEPTH)]], ids=["text", "row"])
+def test_many_brackets_are_not_deep_by_themselves(value):
+    assert read_json(json.dumps(value)).value == value
+
+
+def test_lines_count_from_where_the_text_begins():
+    with pytest.raises(CaseFileError) as caught:
+        read_json('{"a" 1}', first_line=7)
+    assert (caught.value.line, caught.value.column) == (7, 6)
+    assert read_json('{"a": 1, "a": 1}', first_line=7).problems[0].place == SourcePosition(7, 10)
+
+
+# --- aliases
+
+
+def test_aliases_are_copies_and_may_be_keys():
+    value = read_yaml("a: &x [1, {b: 2}]\nc: *x\nd: *x\n").value
+    assert value["c"] == value["d"] == value["a"]
+    assert value["c"] is not value["d"]
+    assert value["c"][1] is not value["a"][1]
+    assert read_yaml("&k a: &v 1\nb: *v\nc: *k\nd: {*k : 1}\n").value == {"a": 1, "b": 1, "c": "a", "d": {"a": 1}}
+    assert problems_of(read_yaml("*a\n"))[0][:2] == ((), SourcePosition(1, 1))
+
+
+TEN = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]" for n in range(1, 10)]
+ONE = [f"l{n}: &l{n} [*l{n - 1}]" for n in range(1, 600)]
+HALF = MAX_DEPTH // 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("\n".join(["l0: &l0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]", *TEN]), "aliases stand for more than 100000"),
+        ("\n".join(["l0: &l0 []", *ONE]), "nested deeper|aliases stand for"),
+        (f"a: &a {'[' * HALF}{']' * HALF}\nb: {'[' * (HALF + 9)}*a{']' * (HALF + 9)}\n", "nested deeper"),
+    ],
+    ids=["a billion laughs", "nested aliases", "an alias deep inside"],
+)
+def test_aliases_cannot_make_a_value_too_large_or_too_deep(text, words):
+    with pytest.raises(CaseFileError, match=words):
+        read_yaml(text)
+
+
+# --- places
+
+
+def steps_of(value, steps=()):
+    yield TextTarget(steps)
+    for step, part in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
+        if isinstance(step, str):
+            yield TextTarget((*steps, step), on_key=True)
+        yield from steps_of(part, (*steps, step))
+
+
+@given(json_values, st.sampled_from([None, 1]))
+def test_every_value_and_key_has_its_place(value, indent):
+    text = json.dumps(value, indent=indent)
+    targets = list(steps_of(value))
+    places = read_json(text).places(targets)
+    assert set(places) == set(targets)
+    rows = text.split("\n")
+    for target, (line, column) in places.items():
+        reached = sources.reached(value, target.steps)
+        token = json.dumps(target.steps[-1]) if target.on_key else json.dumps(reached)[:1]
+        assert rows[line - 1][column - 1 :].startswith(token)
+    ranges = read_yaml(as_yaml({"a": value}, indent=1)).ranges()
+    assert ranges.keys() == {()} | {("a", *target.steps) for target in targets}
+
+
+def test_places_of_keys_and_values():
+    text = "a: 1\nb:\n  c: [1, {d: 'x'}]\n  e:\n"
+    wanted = {
+        TextTarget(()): SourcePosition(1, 1),
+        TextTarget(("b",), on_key=True): SourcePosition(2, 1),
+        TextTarget(("b", "c")): SourcePosition(3, 6),
+        TextTarget(("b", "c", 1)): SourcePosition(3, 10),
+        TextTarget(("b", "c", 1, "d"), on_key=True): SourcePosition(3, 11),
+        TextTarget(("b", "c", 1, "d")): SourcePosition(3, 14),
+        TextTarget(("b", "e"), on_key=True): SourcePosition(4, 3),
+        TextTarget(("b", "nowhere")): SourcePosition(2, 1),
+    }
+    assert read_yaml(text).places(wanted) == wanted
+
+
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"])
+def test_lines_are_those_of_editors(mark):
+    head = f'a: "x{mark}y"  # {mark}\nb:\n- c: 1\n'
+    target = TextTarget(("b", 0, "c"))
+    assert read_yaml(head).places([target]) == {target: SourcePosition(3, 6)}
+    assert [place for _, place, _ in problems_of(read_yaml(f"{head}  c: 2\n"))] == [SourcePosition(4, 3)]
+    with pytest.raises(CaseFileError) as caught:
+        read_yaml(f"{head}]")
+    assert (caught.value.line, caught.value.column) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "steps"),
+    [
+        ("", ()),
+        ("/a", ("a",)),
+        ("/a/1/b~1c", ("a", 1, "b/c")),
+        ("/a/1/m~0n", ("a", 1, "m~n")),
+        *((pointer, None) for pointer in ("/a/2", "/x", "/a/-", "/a/00", "/a/01", "/a/\u0661", "no-slash")),
+        pytest.param("/a/" + "1" * 5_000, None, id="digits"),
+    ],
+)
+def test_pointers_lead_to_paths(pointer, steps):
+    assert pointer_steps({"a": [0, {"b/c": 1, "m~n": 2}]}, pointer) == steps

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -13,40 +11,48 @@ from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.strict import strict_schema
 from tests.strategies import schemas
 
-STRING, NULL = {"type": "string"}, {"type": "null"}
+STRING, NULL, INTEGER, NUMBER = ({"type": name} for name in ("string", "null", "integer", "number"))
+MAYBE, MAYBE_INTEGER, MAYBE_NUMBER = ({"type": [name, "null"]} for name in ("string", "integer", "number"))
 
 
-def closed(**properties: Any) -> dict[str, Any]:
+def closed(**properties):
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def open_object(*required: str, **properties: Any) -> dict[str, Any]:
+def open_object(*required, **properties):
     return {"type": "object", "properties": properties, "required": [*required]}
 
 
-NODE = open_object("name", name=STRING, next={"$ref": "#/$defs/Node"})
+def ref(name):
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def any_of(*branches):
+    return {"anyOf": [*branches]}
+
+
+def rows(items, **more):
+    return {"type": "array", "items": items, **more}
+
+
+NODE = open_object("name", name=STRING, next=ref("Node"))
+OF_A = open_object("a", a=STRING)
 STRICT = {
-    "optional": (open_object(a=STRING), closed(a={"type": ["string", "null"]})),
-    "required": (open_object("a", a=STRING), closed(a=STRING)),
-    "nested": (
-        open_object("a", a=open_object(b={"type": "integer"})),
-        closed(a=closed(b={"type": ["integer", "null"]})),
-    ),
+    "optional": (open_object(a=STRING), closed(a=MAYBE)),
+    "required": (OF_A, closed(a=STRING)),
+    "nested": (open_object("a", a=open_object(b=INTEGER)), closed(a=closed(b=MAYBE_INTEGER))),
     "object that may be left out": (
         open_object(a=open_object("b", b=STRING)),
-        closed(a={"anyOf": [closed(b=STRING), NULL]}),
+        closed(a=any_of(closed(b=STRING), NULL)),
     ),
-    "list": (
-        open_object("a", a={"type": "array", "items": open_object(b=STRING)}),
-        closed(a={"type": "array", "items": closed(b={"type": ["string", "null"]})}),
-    ),
+    "list": (open_object("a", a=rows(open_object(b=STRING))), closed(a=rows(closed(b=MAYBE)))),
     "null before": (
-        open_object(a={"anyOf": [STRING, NULL]}, b={"type": ["number", "null"]}),
-        closed(a={"anyOf": [STRING, NULL]}, b={"type": ["number", "null"]}),
+        open_object(a=any_of(STRING, NULL), b=MAYBE_NUMBER),
+        closed(a=any_of(STRING, NULL), b=MAYBE_NUMBER),
     ),
     "enum and const": (
         open_object("b", a={"enum": ["x", "y"]}, b={"const": 3, "enum": [3, 4]}),
-        closed(a={"type": ["string", "null"], "enum": ["x", "y", None]}, b={"type": "integer", "enum": [3]}),
+        closed(a={**MAYBE, "enum": ["x", "y", None]}, b={**INTEGER, "enum": [3]}),
     ),
     "notes stay, and others go": (
         {**open_object("a", a={**STRING, "description": "d", "default": "", "x-eval-skip": True}), "title": "T"},
@@ -54,231 +60,167 @@ STRICT = {
     ),
     "type is meant": (
         {"properties": {"a": STRING, "b": {"items": STRING}}, "required": ["a", "b"]},
-        closed(a=STRING, b={"type": "array", "items": STRING}),
+        closed(a=STRING, b=rows(STRING)),
     ),
     "list and object in one type": (
-        open_object(
-            "a",
-            a={"type": ["array", "string", "object"], "items": STRING, "properties": {"b": STRING}, "required": ["b"]},
-        ),
-        closed(a={"anyOf": [STRING, closed(b=STRING), {"type": "array", "items": STRING}]}),
+        open_object("a", a={**open_object("b", b=STRING), "type": ["array", "string", "object"], "items": STRING}),
+        closed(a=any_of(STRING, closed(b=STRING), rows(STRING))),
     ),
     "recursion": (
-        {**open_object("root", root={"$ref": "#/$defs/Node"}), "$defs": {"Node": NODE, "Unused": STRING}},
-        {
-            **closed(root={"$ref": "#/$defs/Node"}),
-            "$defs": {"Node": closed(name=STRING, next={"anyOf": [{"$ref": "#/$defs/Node"}, NULL]})},
-        },
+        {**open_object("root", root=ref("Node")), "$defs": {"Node": NODE, "Unused": STRING}},
+        {**closed(root=ref("Node")), "$defs": {"Node": closed(name=STRING, next=any_of(ref("Node"), NULL))}},
     ),
     "keys beside recursion": (
+        {**ref("A"), "$defs": {"A": open_object(a={**ref("A"), "required": ["b"]}, b=STRING)}},
         {
-            "$ref": "#/$defs/A",
-            "$defs": {"A": open_object(a={"$ref": "#/$defs/A", "required": ["b"]}, b=STRING)},
-        },
-        {
-            **closed(a={"anyOf": [{"$ref": "#/$defs/a"}, NULL]}, b={"type": ["string", "null"]}),
+            **closed(a=any_of(ref("a"), NULL), b=MAYBE),
             "$defs": {
-                "A": closed(a={"anyOf": [{"$ref": "#/$defs/a"}, NULL]}, b={"type": ["string", "null"]}),
-                "a": closed(a={"anyOf": [{"$ref": "#/$defs/a"}, NULL]}, b=STRING),
+                "A": closed(a=any_of(ref("a"), NULL), b=MAYBE),
+                "a": closed(a=any_of(ref("a"), NULL), b=STRING),
             },
         },
     ),
-    "root by reference": (
-        {"$ref": "#/definitions/A", "definitions": {"A": open_object("a", a=STRING)}},
-        closed(a=STRING),
-    ),
+    "root by reference": ({"$ref": "#/definitions/A", "definitions": {"A": OF_A}}, closed(a=STRING)),
     "notes beside a reference": (
-        {**open_object("a", a={"$ref": "#/$defs/A", "description": "d"}), "$defs": {"A": STRING}},
-        {**closed(a={"description": "d", "anyOf": [{"$ref": "#/$defs/A"}]}), "$defs": {"A": STRING}},
+        {**open_object("a", a={**ref("A"), "description": "d"}), "$defs": {"A": STRING}},
+        {**closed(a={"description": "d", **any_of(ref("A"))}), "$defs": {"A": STRING}},
     ),
     "all of": (
         {
-            "allOf": [{"$ref": "#/$defs/A"}, open_object("b", b={"type": ["integer", "null"]})],
+            "allOf": [ref("A"), open_object("b", b=MAYBE_INTEGER)],
             "properties": {"b": {"type": ["integer", "string"]}},
-            "$defs": {"A": open_object("a", a=STRING)},
+            "$defs": {"A": OF_A},
         },
-        closed(b={"type": "integer"}, a=STRING),
+        closed(b=INTEGER, a=STRING),
     ),
     "one of the keys": (
-        open_object("a", a={**open_object(b=STRING, c=STRING), "anyOf": [{"required": ["b"]}, {"required": ["c"]}]}),
-        closed(
-            a={
-                "anyOf": [
-                    closed(b=STRING, c={"type": ["string", "null"]}),
-                    closed(b={"type": ["string", "null"]}, c=STRING),
-                ]
-            }
-        ),
+        open_object("a", a={**open_object(b=STRING, c=STRING), **any_of({"required": ["b"]}, {"required": ["c"]})}),
+        closed(a=any_of(closed(b=STRING, c=MAYBE), closed(b=MAYBE, c=STRING))),
     ),
     "a branch that nothing satisfies": (
-        open_object("a", a={"type": "string", "anyOf": [{"type": "integer"}, {"enum": ["x"]}]}),
-        closed(a={"type": "string", "enum": ["x"]}),
+        open_object("a", a={**STRING, **any_of(INTEGER, {"enum": ["x"]})}),
+        closed(a={**STRING, "enum": ["x"]}),
     ),
-    "a key that must be absent": (open_object("a", a=STRING, b=False), closed(a=STRING)),
-    "keys that must be absent, said beside other keywords": (
+    "keys that must be absent": (
         {
-            **open_object("a", a=STRING, b={**STRING, "allOf": [False]}, c={"$ref": "#/$defs/No", "type": "string"}),
+            **open_object("a", a=STRING, b={**STRING, "allOf": [False]}, c={**ref("No"), **STRING}, d=False),
             "$defs": {"No": False},
         },
         closed(a=STRING),
     ),
     "nullable behind a reference": (
-        {"$ref": "#/definitions/A", "nullable": True, "definitions": {"A": open_object("a", a=STRING)}},
-        closed(value={"anyOf": [{"$ref": "#/$defs/A"}, NULL]}) | {"$defs": {"A": closed(a=STRING)}},
+        {"$ref": "#/definitions/A", "nullable": True, "definitions": {"A": OF_A}},
+        closed(value=any_of(ref("A"), NULL)) | {"$defs": {"A": closed(a=STRING)}},
     ),
-    "root list": ({"type": "array", "items": STRING}, closed(value={"type": "array", "items": STRING})),
+    "root list": (rows(STRING), closed(value=rows(STRING))),
 }
 
 
 @pytest.mark.parametrize(("schema", "strict"), STRICT.values(), ids=STRICT)
-def test_all_keys_are_required_and_optional_ones_may_be_null(schema: Any, strict: Any) -> None:
+def test_all_keys_are_required_and_optional_ones_may_be_null(schema, strict):
     made = strict_schema(schema)
-    ours = {name: value for name, value in made.schema.items() if name != "$defs" or name in strict}
-    assert ours == strict
+    assert {name: value for name, value in made.schema.items() if name != "$defs" or name in strict} == strict
 
 
-DROPPED = {
-    "words": ({**STRING, "pattern": "^x", "format": "date", "minLength": 1}, {"pattern", "format", "minLength"}),
-    "numbers": ({"type": "number", "minimum": 0, "multipleOf": 2}, {"minimum", "multipleOf"}),
-    "lists": ({"type": "array", "items": STRING, "minItems": 1, "uniqueItems": True}, {"minItems", "uniqueItems"}),
-    "places": ({"type": "array", "prefixItems": [STRING, {"type": "integer"}]}, {"prefixItems"}),
-    "places in Draft 7": ({"type": "array", "items": [STRING]}, {"items"}),
-    "further keys": ({**open_object("b", b=STRING), "additionalProperties": True}, {"additionalProperties"}),
-    "conditions": ({**open_object("b", b=STRING), "if": {}, "then": {}, "not": {}}, {"if", "then", "not"}),
-    "one of": ({"oneOf": [closed(b=STRING), closed(c=STRING)]}, {"oneOf"}),
-    "one of, beside null": ({"oneOf": [STRING, NULL]}, set()),
-}
-
-
-@pytest.mark.parametrize(("schema", "keywords"), DROPPED.values(), ids=DROPPED)
-def test_what_is_lost_is_listed_with_its_place(schema: Any, keywords: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("schema", "keywords"),
+    [
+        ({**STRING, "pattern": "^x", "format": "date", "minLength": 1}, {"pattern", "format", "minLength"}),
+        ({**NUMBER, "minimum": 0, "multipleOf": 2}, {"minimum", "multipleOf"}),
+        (rows(STRING, minItems=1, uniqueItems=True), {"minItems", "uniqueItems"}),
+        ({"type": "array", "prefixItems": [STRING, INTEGER]}, {"prefixItems"}),
+        (rows([STRING]), {"items"}),  # Draft 7
+        ({**open_object("b", b=STRING), "additionalProperties": True}, {"additionalProperties"}),
+        ({**open_object("b", b=STRING), "if": {}, "then": {}, "not": {}}, {"if", "then", "not"}),
+        ({"oneOf": [closed(b=STRING), closed(c=STRING)]}, {"oneOf"}),
+        ({"oneOf": [STRING, NULL]}, set()),
+    ],
+)
+def test_what_is_lost_is_listed_with_its_place(schema, keywords):
     assert strict_schema(open_object("a", a=schema)).dropped == dict.fromkeys(keywords, ("/properties/a",))
 
 
-REFUSED = {
-    "map": (open_object(a={"type": "object", "additionalProperties": STRING}), "/properties/a", "additionalProperties"),
-    "map beside keys": ({**open_object(a=STRING), "additionalProperties": STRING}, "/", "additionalProperties"),
-    "patterns": (
-        open_object(a={"type": "object", "patternProperties": {"^x": STRING}}),
-        "/properties/a",
-        "patternProperties",
-    ),
-    "any keys": (open_object(a={"type": "object"}), "/properties/a", "any keys"),
-    "keywords left empty": ({"type": "object", "properties": None, "required": None}, "/", "any keys"),
-    "any further keys": (open_object(a={"type": "object", "additionalProperties": True}), "/properties/a", "any keys"),
-    "anything": (open_object(a={}), "/properties/a", "any value"),
-    "any list": (open_object(a={"type": "array"}), "/properties/a", "any items"),
-    "any items": (open_object(a={"type": "array", "items": True}), "/properties/a/items", "any value"),
-    "a required key without a schema": (open_object("b", a=STRING), "/", "'b' is required"),
-    "an object as a value": (open_object(a={"const": {"b": 1}}), "/properties/a", "fixed value"),
-    "nowhere": (open_object(a={"$ref": "#/$defs/A"}), "/properties/a", "leads nowhere"),
-    "endless": (
-        {"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/A"}, STRING]}}},
-        "/$defs/A",
-        "itself",
-    ),
-    "endless by two": (
+REFUSED = [
+    (open_object(a={"type": "object", "additionalProperties": STRING}), "/properties/a", "additionalProperties"),
+    ({**open_object(a=STRING), "additionalProperties": STRING}, "/", "additionalProperties"),
+    (open_object(a={"type": "object", "patternProperties": {"^x": STRING}}), "/properties/a", "patternProperties"),
+    (open_object(a={"type": "object"}), "/properties/a", "any keys"),
+    ({"type": "object", "properties": None, "required": None}, "/", "any keys"),
+    (open_object(a={"type": "object", "additionalProperties": True}), "/properties/a", "any keys"),
+    (open_object(a={}), "/properties/a", "any value"),
+    (open_object(a={"type": "array"}), "/properties/a", "any items"),
+    (open_object(a=rows(True)), "/properties/a/items", "any value"),
+    (open_object("b", a=STRING), "/", "'b' is required"),
+    (open_object(a={"const": {"b": 1}}), "/properties/a", "fixed value"),
+    (open_object(a=ref("A")), "/properties/a", "leads nowhere"),
+    ({**ref("A"), "$defs": {"A": any_of(ref("A"), STRING)}}, "/$defs/A", "itself"),
+    (
         {
-            **open_object("b", b={"$ref": "#/$defs/B"}),
-            "$defs": {
-                "A": {"anyOf": [{"$ref": "#/$defs/B"}, STRING]},
-                "B": {"anyOf": [open_object(x={"$ref": "#/$defs/A"}), {"$ref": "#/$defs/A"}]},
-            },
+            **open_object("b", b=ref("B")),
+            "$defs": {"A": any_of(ref("B"), STRING), "B": any_of(open_object(x=ref("A")), ref("A"))},
         },
         "/$defs/B",
         "itself",
     ),
-    "nothing that holds itself": (
+    (
         {
-            **open_object(x={"$ref": "#/$defs/A"}, y={"$ref": "#/$defs/B"}),
-            "$defs": {
-                "A": open_object("c", b={"$ref": "#/$defs/B"}, c=False),
-                "B": open_object(a={"$ref": "#/$defs/A"}, n=STRING),
-            },
+            **open_object(x=ref("A"), y=ref("B")),
+            "$defs": {"A": open_object("c", b=ref("B"), c=False), "B": open_object(a=ref("A"), n=STRING)},
         },
         "/$defs/A",
         "no value",
     ),
-    "nothing": (open_object("a", a=False), "/", "no value"),
-    "nothing in a part": (open_object("a", a={"allOf": [False]}), "/", "no value"),
-}
+    (open_object("a", a=False), "/", "no value"),
+    (open_object("a", a={"allOf": [False]}), "/", "no value"),
+]
 
 
-@pytest.mark.parametrize(("schema", "pointer", "told"), REFUSED.values(), ids=REFUSED)
-def test_what_no_strict_schema_says_is_refused_with_its_place(schema: Any, pointer: str, told: str) -> None:
+@pytest.mark.parametrize(("schema", "pointer", "told"), REFUSED)
+def test_what_no_strict_schema_says_is_refused_with_its_place(schema, pointer, told):
     with pytest.raises(SchemaError) as caught:
         strict_schema(schema)
     assert (caught.value.pointer or "/").startswith(pointer)
     assert told in caught.value.message
 
 
-RESTORED = {
-    "optional": (open_object("b", a=STRING, b=STRING), {"a": None, "b": "x"}, {"b": "x"}),
-    "null of its own": (open_object(a={"type": ["string", "null"]}), {"a": None}, {"a": None}),
-    "nested": (open_object("a", a=open_object(b=STRING)), {"a": {"b": None}}, {"a": {}}),
-    "rows": (
-        {"type": "array", "items": open_object(b=STRING, c=STRING)},
+ONE_OR_TWO = any_of(open_object("k", k={"const": 1}, b=STRING), open_object("k", k={"const": 2}, b=MAYBE))
+RESTORED = [
+    (open_object("b", a=STRING, b=STRING), {"a": None, "b": "x"}, {"b": "x"}),
+    (open_object(a=MAYBE), {"a": None}, {"a": None}),
+    (open_object("a", a=open_object(b=STRING)), {"a": {"b": None}}, {"a": {}}),
+    (
+        rows(open_object(b=STRING, c=STRING)),
         {"value": [{"b": None, "c": "x"}, {"b": "y", "c": None}]},
         [{"c": "x"}, {"b": "y"}],
     ),
-    "recursion": (
-        {"$ref": "#/$defs/Node", "$defs": {"Node": NODE}},
+    (
+        {**ref("Node"), "$defs": {"Node": NODE}},
         {"name": "a", "next": {"name": "b", "next": None}},
         {"name": "a", "next": {"name": "b"}},
     ),
-    "null behind a reference": (
-        {**open_object(a={"$ref": "#/$defs/A"}), "$defs": {"A": {"anyOf": [STRING, NULL]}}},
-        {"a": None},
-        {"a": None},
-    ),
-    "the branch that fits": (
-        open_object(
-            "a",
-            a={
-                "anyOf": [
-                    open_object("k", k={"const": 1}, b=STRING),
-                    open_object("k", k={"const": 2}, b={"type": ["string", "null"]}),
-                ]
-            },
-        ),
-        {"a": {"k": 2, "b": None}},
-        {"a": {"k": 2, "b": None}},
-    ),
-    "no branch fits": (
-        open_object(a=open_object(b={"type": "integer"}, c=STRING)),
-        {"a": {"b": "no", "c": None}},
-        {"a": {"b": "no"}},
-    ),
-    "other keys": (open_object(a=STRING), {"a": None, "z": None}, {"z": None}),
-    "no object": (open_object(a=STRING), [1], [1]),
-    "bare list": ({"type": "array", "items": open_object(b=STRING)}, [{"b": None}], [{"b": None}]),
-}
+    ({**open_object(a=ref("A")), "$defs": {"A": any_of(STRING, NULL)}}, {"a": None}, {"a": None}),
+    (open_object("a", a=ONE_OR_TWO), {"a": {"k": 2, "b": None}}, {"a": {"k": 2, "b": None}}),
+    (open_object(a=open_object(b=INTEGER, c=STRING)), {"a": {"b": "no", "c": None}}, {"a": {"b": "no"}}),
+    (open_object(a=STRING), {"a": None, "z": None}, {"z": None}),
+    (open_object(a=STRING), [1], [1]),
+    (rows(open_object(b=STRING)), [{"b": None}], [{"b": None}]),
+]
 
 
-@pytest.mark.parametrize(("schema", "answer", "value"), RESTORED.values(), ids=RESTORED)
-def test_a_null_that_only_the_strict_schema_allows_is_left_out(schema: Any, answer: Any, value: Any) -> None:
+@pytest.mark.parametrize(("schema", "answer", "value"), RESTORED)
+def test_a_null_that_only_the_strict_schema_allows_is_left_out(schema, answer, value):
     assert strict_schema(schema).restored(answer) == value
 
 
 # --- laws
 
 _names = st.sampled_from(["a", "b", "c"])
-_leaves = st.sampled_from(
-    [
-        STRING,
-        NULL,
-        {"type": "integer"},
-        {"type": ["number", "null"]},
-        {"enum": ["x", 1, None]},
-        {"const": "x"},
-        {"$ref": "#/$defs/Node"},
-        {"$ref": "#/$defs/Either"},
-        {"allOf": [{"type": ["integer", "string"]}, {"enum": [1, "x", 2.5]}]},
-    ]
-)
+_both = {"allOf": [{"type": ["integer", "string"]}, {"enum": [1, "x", 2.5]}]}
+_said = [STRING, NULL, INTEGER, MAYBE_NUMBER, {"enum": ["x", 1, None]}, {"const": "x"}]
+_leaves = st.sampled_from([*_said, ref("Node"), ref("Either"), _both])
 
 
-def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _objects(inner):
     return st.builds(
         lambda properties, required, closed: {
             "type": "object",
@@ -296,11 +238,11 @@ _sayable = st.recursive(
     _leaves,
     lambda inner: (
         _objects(inner)
-        | inner.map(lambda items: {"type": "array", "items": items})
-        | st.lists(inner, min_size=1, max_size=3).map(lambda branches: {"anyOf": branches})
+        | inner.map(rows)
+        | st.lists(inner, min_size=1, max_size=3).map(lambda branches: any_of(*branches))
         | st.lists(_objects(inner), min_size=2, max_size=2).map(lambda parts: {"allOf": parts})
         | st.builds(
-            lambda base, keys: {**base, "anyOf": [{"required": [key]} for key in keys]},
+            lambda base, keys: {**base, **any_of(*({"required": [key]} for key in keys))},
             _objects(inner),
             st.lists(_names, min_size=1, max_size=2),
         )
@@ -308,12 +250,12 @@ _sayable = st.recursive(
     max_leaves=8,
 )
 _definitions = {
-    "Node": open_object("name", name=STRING, next={"$ref": "#/$defs/Node"}, either={"$ref": "#/$defs/Either"}),
-    "Either": {"anyOf": [{"type": "boolean"}, closed(a=STRING), open_object("a", a={"type": "integer"}, b=STRING)]},
+    "Node": open_object("name", name=STRING, next=ref("Node"), either=ref("Either")),
+    "Either": any_of({"type": "boolean"}, closed(a=STRING), open_object("a", a=INTEGER, b=STRING)),
 }
 
 
-def _values(node: Any, definitions: Any, depth: int = 0) -> st.SearchStrategy[Any]:
+def _values(node, definitions, depth=0):
     """Return what a model may answer that is held to a strict schema."""
     if "$ref" in node:
         return _values(definitions[node["$ref"].rpartition("/")[2]], definitions, depth)
@@ -338,7 +280,7 @@ def _values(node: Any, definitions: Any, depth: int = 0) -> st.SearchStrategy[An
 
 
 @given(_sayable, st.data())
-def test_an_answer_to_the_strict_schema_satisfies_the_schema_again(schema: Any, data: st.DataObject) -> None:
+def test_an_answer_to_the_strict_schema_satisfies_the_schema_again(schema, data):
     schema = {**schema, "$defs": _definitions}
     try:
         strict = strict_schema(schema)
@@ -354,13 +296,13 @@ def test_an_answer_to_the_strict_schema_satisfies_the_schema_again(schema: Any, 
 @given(schemas)
 @example({"allOf": [{"$ref": "#"}]})
 @example({"type": "object", "properties": {"a": {"$ref": "#"}}})
-def test_every_schema_has_a_strict_form_or_a_reason(schema: Any) -> None:
+def test_every_schema_has_a_strict_form_or_a_reason(schema):
     try:
         strict = strict_schema(schema).schema
     except SchemaError:
         return
     assert not Validator(strict).problems
-    stack: list[Any] = [strict, *strict.get("$defs", {}).values()]
+    stack = [strict, *strict.get("$defs", {}).values()]
     while stack:
         node = stack.pop()
         assert node.keys() <= {
@@ -380,16 +322,8 @@ def test_every_schema_has_a_strict_form_or_a_reason(schema: Any) -> None:
 
 def test_alternatives_of_many_levels_are_looked_through_once():
     levels = 40
-    definitions = {
-        f"{name}{level}": {"anyOf": [{"$ref": f"#/$defs/{other}{level + 1}"} for other in "ab"]}
-        for level in range(levels)
-        for name in "ab"
-    }
-    ends = {f"a{levels}": {"type": "string"}, f"b{levels}": {"type": "integer"}}
-    schema = {
-        "type": "object",
-        "properties": {"x": {"$ref": "#/$defs/a0"}},
-        "required": ["x"],
-        "$defs": definitions | ends,
-    }
+    branches = [any_of(ref(f"a{level + 1}"), ref(f"b{level + 1}")) for level in range(levels)]
+    definitions = {f"{name}{level}": branch for level, branch in enumerate(branches) for name in "ab"}
+    definitions |= {f"a{levels}": STRING, f"b{levels}": INTEGER}
+    schema = {**open_object("x", x=ref("a0")), "$defs": definitions}
     assert strict_schema(schema).restored({"x": 5}) == {"x": 5}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.cases.schemas import SchemaCache, dangling, embedded_schema
+from pytest_extract.cases.schemas import SchemaCache, dangling, embedded_schema, wrapped_schema
 from pytest_extract.core.scorer import compile_schema
 
 FILE = {
@@ -152,3 +152,21 @@ def test_no_reference_leaves_the_project(tmp_path, ref):
     place = cache.schema_in(cache.source(str(tmp_path / "project" / "main.json")), "")
     assert place.value == {"properties": {"a": {"$ref": ref}}}
     assert [each.pointer for each in dangling(place.value)] == ["/properties/a/$ref"]
+
+
+BILL = {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("value", "pointer"),
+    [
+        ({"type": "json_schema", "json_schema": {"name": "b", "schema": BILL}}, "json_schema/schema"),
+        ({"type": "json_schema", "name": "b", "schema": BILL}, "schema"),
+        ({"type": "function", "function": {"name": "b", "parameters": BILL}}, "function/parameters"),
+        ({"type": "function", "name": "b", "parameters": BILL}, "parameters"),
+        ({"name": "b", "input/schema": BILL}, "input~1schema"),
+        (BILL, None),
+    ],
+)
+def test_a_schema_that_is_wrapped_for_a_model_s_api_is_pointed_at(value, pointer):
+    assert wrapped_schema(value) == pointer

@@ -1,10 +1,13 @@
+"""Schemas inferred from golds, and golds held against their schema."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.errors import SchemaErrors
+from pytest_extract.core.validate import Validator
+from pytest_extract.errors import ConfigError, SchemaErrors
 from pytest_extract.schema_tools.golds import infer_schema, validate_golds
 from tests.strategies import any_json, json_values
 
@@ -40,6 +43,7 @@ SCHEMA = {
         ({"open": {"q": "x"}}, {"strict_types": True}, ["error open.q number expected, got string"]),
         ({"wild": {"x1": "a", "y": 1}}, {}, ["error wild.y the schema declares no such field"]),
         ({"id": 7, "zz": 1}, {"id_field": "id"}, ["error zz the schema declares no such field"]),
+        ({"[]": 1}, {}, ['error ["[]"] the schema declares no such field']),
         ({"a": "x"}, {"id_field": "id"}, ["error id the id is missing"]),
         ({"id": 1.5}, {"id_field": "id"}, ["error id the id must be a string or an integer, not number"]),
     ],
@@ -59,19 +63,19 @@ def test_warnings():
     ]
 
 
-def test_records_are_named_by_their_id():
+def test_records_are_named_by_their_id_and_a_schema_that_cannot_be_read_is_told():
     (problem,) = validate_golds([{"a": "x", "id": "r9", "zz": 1}], SCHEMA, id_field="id", warn_missing=False)
     assert (problem.record, problem.record_id, str(problem.path)) == (0, "r9", "zz")
-
-
-def test_a_schema_that_cannot_be_read_is_told():
     with pytest.raises(SchemaErrors, match="x-eval-skip"):
         validate_golds([{}], {"properties": {"a": {"type": "string", "x-eval-skip": "yes"}}})
 
 
-@given(values=st.lists(json_values, min_size=1, max_size=3))
+@given(values=st.lists(json_values, min_size=1, max_size=4))
 def test_golds_fit_the_schema_inferred_from_them(values):
-    found = validate_golds(values, infer_schema(values, widen=True), strict_types=True)
+    schema = infer_schema(values, widen=True)
+    validator = Validator(schema)
+    assert all(validator.is_valid(value) for value in values)
+    found = validate_golds(values, schema, strict_types=True)
     assert not [problem for problem in found if problem.severity == "error"]
 
 
@@ -97,6 +101,44 @@ def test_what_is_compared_as_a_whole_is_not_looked_into(scoring, paths):
     assert [str(problem.path) for problem in problems] == paths
 
 
-def test_a_key_of_brackets_is_no_row():
-    found = validate_golds([{"[]": 1}], {"type": "object", "properties": {"a": {"type": "string"}}})
-    assert [p.pattern for p in found if p.severity == "error"] == ['["[]"]']
+# --- inferring
+
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+
+
+def obj(*required, **properties):
+    return {"type": "object", "properties": properties, **({"required": [*required]} if required else {})}
+
+
+def rows(items):
+    return {"type": "array", "items": items}
+
+
+@pytest.mark.parametrize(
+    ("values", "schema", "wide"),
+    [
+        ([1, 2.5], WHOLE, {"type": "number"}),
+        ([None], TEXT, {"type": ["string", "null"]}),
+        ([None, True], {"type": "boolean"}, {"type": ["boolean", "null"]}),
+        ([[]], rows(TEXT), rows({})),
+        (
+            [{"b": 1, "a": "x"}, {"b": None}],
+            obj(a=TEXT, b=WHOLE),
+            obj("b", a=TEXT, b={"type": ["integer", "null"]}),
+        ),
+        ([[{"a": 1}], [{"a": "x"}]], rows(obj(a=WHOLE)), rows(obj("a", a={"type": ["integer", "string"]}))),
+    ],
+)
+def test_infer(values, schema, wide):
+    assert infer_schema(values) == schema
+    assert infer_schema(values, widen=True) == wide
+
+
+def test_nothing_and_too_deep_are_refused():
+    with pytest.raises(ConfigError, match="at least one value"):
+        infer_schema([])
+    deep: object = 1
+    for _ in range(10_000):
+        deep = [deep]
+    with pytest.raises(ConfigError, match="nested too deep"):
+        infer_schema([deep])

@@ -1,3 +1,5 @@
+"""Schemas resolved into one plain tree, and those of model APIs translated into JSON Schema."""
+
 from __future__ import annotations
 
 import pytest
@@ -6,17 +8,27 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import SchemaError
+from pytest_extract.schema_tools.resolve import as_json_schema, is_gemini
 from pytest_extract.schema_tools.resolve import resolve_schema_references as resolve
 from tests.strategies import json_values
 
+STRING, NUMBER, NULL = ({"type": name} for name in ("string", "number", "null"))
+
+
+def any_of(*branches):
+    return {"anyOf": [*branches]}
+
+
+def ref(name):
+    return {"$ref": f"#/$defs/{name}"}
+
+
+OBJECT = {"type": "object", "required": ["x"], "properties": {"x": STRING}}
+NODE = {"type": "object", "properties": {"kids": {"type": "array", "items": ref("node")}}}
 TREE = {
     "type": "object",
-    "properties": {"root": {"$ref": "#/$defs/node"}, "other": {"$ref": "#/$defs/leaf"}},
-    "$defs": {
-        "leaf": {"type": "string"},
-        "node": {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}},
-        "unused": {"$ref": "#/$defs/unused"},
-    },
+    "properties": {"root": ref("node"), "other": ref("leaf")},
+    "$defs": {"leaf": STRING, "node": NODE, "unused": ref("unused")},
 }
 
 
@@ -24,98 +36,62 @@ TREE = {
     ("schema", "resolved"),
     [
         (
-            {"$ref": "#/$defs/A", "description": "mine", "x-eval-compare": "exact", "$defs": {"A": {"type": "string"}}},
-            {"type": "string", "description": "mine", "x-eval-compare": "exact"},
+            {**ref("A"), "description": "mine", "x-eval-compare": "exact", "$defs": {"A": STRING}},
+            {**STRING, "description": "mine", "x-eval-compare": "exact"},
         ),
         (
-            {
-                "properties": {
-                    "a": {"$ref": "#/definitions/A", "required": ["y"], "properties": {"y": {"type": "null"}}}
-                },
-                "definitions": {"A": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}}},
-            },
-            {
-                "properties": {
-                    "a": {
-                        "type": "object",
-                        "required": ["y", "x"],
-                        "properties": {"y": {"type": "null"}, "x": {"type": "string"}},
-                    }
-                },
-                "definitions": {"A": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}}},
-            },
+            {"items": {**ref("A"), "required": ["y"], "properties": {"y": NULL}}, "$defs": {"A": OBJECT}},
+            {"items": {"type": "object", "required": ["y", "x"], "properties": {"y": NULL, "x": STRING}}},
+        ),
+        (
+            {"items": {"$ref": "#/definitions/A"}, "definitions": {"A": STRING}},
+            {"items": STRING, "definitions": {"A": STRING}},
         ),
         (
             {"allOf": [{"required": ["a"]}, {"required": ["b", "a"]}, {"allOf": [{"required": ["c"]}]}]},
             {"required": ["a", "b", "c"]},
         ),
-        ({"anyOf": [{"type": ["string", "null"]}, {"type": "number"}]}, {"type": ["string", "null", "number"]}),
+        (any_of({"type": ["string", "null"]}, NUMBER), {"type": ["string", "null", "number"]}),
         (
-            {
-                "properties": {"a": {"title": "A", "anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}},
-                "$defs": {"A": {"enum": ["x"], "type": "string"}},
-            },
-            {"properties": {"a": {"title": "A", "type": ["string", "null"], "enum": ["x", None]}}},
+            {"items": {"title": "A", **any_of(ref("A"), NULL)}, "$defs": {"A": {"enum": ["x"], **STRING}}},
+            {"items": {"title": "A", "type": ["string", "null"], "enum": ["x", None]}},
         ),
-        ({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]}, {"type": ["string", "number", "null"]}),
+        (any_of(STRING, NUMBER, NULL), {"type": ["string", "number", "null"]}),
         (
-            {"type": ["string", "null"], "anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]},
+            {"type": ["string", "null"], **any_of({**STRING, "minLength": 1}, NULL)},
             {"type": ["string", "null"], "minLength": 1},
         ),
-        (
-            {"type": "string", "anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]},
-            {"type": "string", "minLength": 1},
-        ),
-        (
-            {"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]},
-            {"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]},
-        ),
-        (
-            {"anyOf": [{"allOf": [{"type": "array", "items": {}}]}, {"type": "null"}]},
-            {"type": ["array", "null"], "items": {}},
-        ),
+        ({**STRING, **any_of({**STRING, "minLength": 1}, NULL)}, {**STRING, "minLength": 1}),
+        (any_of({"const": 1, "type": "integer"}, NULL), any_of({"const": 1, "type": "integer"}, NULL)),
+        (any_of({"allOf": [{"type": "array", "items": {}}]}, NULL), {"type": ["array", "null"], "items": {}}),
         ({"enum": [{"$ref": "#/nowhere"}]}, {"enum": [{"$ref": "#/nowhere"}]}),
-        ({"properties": {"anyOf": {"type": "string"}}}, {"properties": {"anyOf": {"type": "string"}}}),
-        (
-            {"$ref": "#node", "$defs": {"A": {"$anchor": "node", "type": "string"}}},
-            {"$anchor": "node", "type": "string"},
-        ),
-        ({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": True}}, {"items": True}),
+        ({"properties": {"anyOf": STRING}}, {"properties": {"anyOf": STRING}}),
+        ({"$ref": "#node", "$defs": {"A": {"$anchor": "node", **STRING}}}, {"$anchor": "node", **STRING}),
+        ({"items": ref("A"), "$defs": {"A": True}}, {"items": True}),
         ({"type": "array", "items": {"$ref": "#"}}, {"type": "array", "items": {"$ref": "#"}}),
+        (TREE, {"type": "object", "properties": {"root": NODE, "other": STRING}, "$defs": {"node": NODE}}),
     ],
 )
 def test_resolving_keeps_what_it_can(schema, resolved):
     assert resolve(schema) == resolved
 
 
+TWO_TYPES = {"type": ["string", "integer"]}
+
+
 @pytest.mark.parametrize("published", [True, False])
 @pytest.mark.parametrize(
     ("branches", "resolved"),
     [
-        ([{"type": "string"}, {"type": ["integer", "string"]}], {"type": ["string", "integer"]}),
-        (
-            [{"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "array"}],
-            {"anyOf": [{"type": ["string", "integer"]}, {"type": "array"}]},
-        ),
-        (
-            [{"$ref": "#/$defs/d"}, {"type": "object", "properties": {"a": {}}}],
-            {"anyOf": [{"type": ["string", "integer"]}, {"type": "object", "properties": {"a": {}}}]},
-        ),
+        ([STRING, {"type": ["integer", "string"]}], TWO_TYPES),
+        ([any_of(STRING, {"type": "integer"}), {"type": "array"}], any_of(TWO_TYPES, {"type": "array"})),
+        ([ref("d"), {"type": "object"}], any_of(TWO_TYPES, {"type": "object"})),
     ],
     ids=["types", "nested", "referred"],
 )
 def test_lists_of_types_are_made_from_the_outside_in(branches, resolved, published):
-    schema = {"anyOf": branches, "$defs": {"d": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}}
+    schema = {**any_of(*branches), "$defs": {"d": any_of(STRING, {"type": "integer"})}}
     assert resolve(schema, published=published) == resolved
-
-
-def test_a_recursive_reference_stays_with_its_definition():
-    node = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}
-    assert resolve(TREE) == {
-        "type": "object",
-        "properties": {"root": node, "other": {"type": "string"}},
-        "$defs": {"node": node},
-    }
 
 
 @given(
@@ -143,34 +119,32 @@ def test_what_resolving_keeps_recursive_means_the_same():
         assert not Validator(schema).is_valid(bad)
 
 
+def nested(levels):
+    schema = {}
+    for _ in range(levels):
+        schema = {"items": schema}
+    return schema
+
+
+TWICE = {f"a{n}": {"items": ref(f"a{n + 1}"), "contains": ref(f"a{n + 1}")} for n in range(40)}
+
+
 @pytest.mark.parametrize(
     ("schema", "published", "message"),
     [
         (TREE, True, r"at /\$defs/node/properties/kids/items: the reference '#/\$defs/node' leads back to itself"),
-        ({"items": {"$ref": "#/$defs/no"}}, False, "at /items: the reference '#/\\$defs/no' leads nowhere"),
+        ({"items": ref("no")}, False, r"at /items: the reference '#/\$defs/no' leads nowhere"),
         ({"items": {"$ref": "http://x.org/s"}}, False, "leads out of this document; only local references"),
         ({"properties": {"a": {"items": {"$ref": "#/properties/a"}}}}, False, r"move what it refers to under `\$defs`"),
         ([], False, "a schema to resolve must be an object, not array"),
-        (
-            {"$ref": "#/$defs/a0", "$defs": {f"a{i}": {"items": {"$ref": f"#/$defs/a{i + 1}"},
-             "contains": {"$ref": f"#/$defs/a{i + 1}"}} for i in range(40)} | {"a40": {}}},
-            False,
-            "resolving makes more than 100000 schema objects",
-        ),
+        ({**ref("a0"), "$defs": {**TWICE, "a40": {}}}, False, "resolving makes more than 100000 schema objects"),
+        (nested(10_000), False, "nested too deep"),
     ],
-    ids=["recursive", "dangling", "remote", "not-a-definition", "list", "bomb"],
-)  # fmt: skip
+    ids=["recursive", "dangling", "remote", "not-a-definition", "list", "bomb", "deep"],
+)
 def test_what_cannot_be_resolved_is_told_with_its_place(schema, published, message):
     with pytest.raises(SchemaError, match=message):
         resolve(schema, published=published)
-
-
-def test_too_deep_is_told():
-    deep: dict[str, object] = {}
-    for _ in range(10_000):
-        deep = {"items": deep}
-    with pytest.raises(SchemaError, match="nested too deep"):
-        resolve(deep)
 
 
 SCHEMAS = st.recursive(
@@ -210,3 +184,35 @@ def test_any_value_is_resolved_or_refused(value):
     else:
         with pytest.raises(SchemaError, match="must be an object"):
             resolve(value)
+
+
+# --- what model APIs take in place of JSON Schema
+
+CONST = {**STRING, "const": "x"}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "wanted"),
+    [
+        ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}),
+        ({**STRING, "enum": ["a"], "nullable": True}, {"type": ["string", "null"], "enum": ["a", None]}),
+        ({"$ref": "#/x", "nullable": True}, any_of({"$ref": "#/x"}, NULL)),
+        ({**ref("x"), "nullable": True, "$defs": {"x": {}}}, {**any_of(ref("x"), NULL), "$defs": {"x": {}}}),
+        ({**CONST, "nullable": True}, any_of(CONST, NULL)),
+        ({**NUMBER, "minimum": 0, "exclusiveMinimum": True}, {**NUMBER, "exclusiveMinimum": 0}),
+        ({"minimum": 0, "exclusiveMinimum": False, "nullable": False}, {"minimum": 0}),
+        (
+            {"type": "OBJECT", "properties": {"nullable": {"type": "ARRAY"}}, "propertyOrdering": ["nullable"]},
+            {"type": "object", "properties": {"nullable": {"type": "array"}}},
+        ),
+        ({"enum": ["STRING"]}, {"enum": ["STRING"]}),
+    ],
+)
+def test_a_schema_of_a_dialect_is_translated(dialect, wanted):
+    assert as_json_schema(dialect) == wanted
+    assert not is_gemini(wanted)
+
+
+def test_null_under_nullable_names_the_dialect():
+    error = Validator({"properties": {"a": {"type": "string", "nullable": True}}}).first_error({"a": None})
+    assert str(error).startswith("`a`: null where a string was expected; `nullable` is OpenAPI 3.0")

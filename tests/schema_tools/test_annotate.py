@@ -1,3 +1,5 @@
+"""Metrics put into a schema, by type or by what golds look like."""
+
 from __future__ import annotations
 
 import pytest
@@ -8,64 +10,86 @@ from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.schema_tools.golds import annotate_schema, infer_schema
 from tests.strategies import json_values
 
-INVOICE = {
-    "type": "object",
-    "properties": {
-        "total": {"type": ["number", "null"]},
-        "paid": {"type": "boolean"},
-        "lines": {"type": "array", "items": {"$ref": "#/$defs/line"}},
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "note": {"type": "string", "x-eval-skip": True},
-        "any": {},
-        "meta": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "code": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
-        "sum": {"type": "number", "allOf": [{"minimum": 0}]},
-        "who": {"allOf": [{"properties": {"name": {"type": "string"}}}]},
-        "raw": {"type": "object"},
-    },
-    "$defs": {"line": {"type": "object", "properties": {"sku": {"type": "string"}}}},
+
+def obj(**properties):
+    return {"type": "object", "properties": properties}
+
+
+def rows(items):
+    return {"type": "array", "items": items}
+
+
+TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+SKIPPED = {**TEXT, "x-eval-skip": True}
+LEAVES = {
+    "total": {"type": ["number", "null"]},
+    "paid": {"type": "boolean"},
+    "lines": rows({"$ref": "#/$defs/line"}),
+    "tags": rows(TEXT),
+    "any": {},
+    "meta": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "code": {"anyOf": [TEXT, {"type": "integer"}]},
+    "sum": {**NUMBER, "allOf": [{"minimum": 0}]},
+    "who": {"allOf": [{"properties": {"name": TEXT}}]},
+    "raw": {"type": "object"},
 }
+INVOICE = {**obj(**LEAVES), "$defs": {"line": obj(sku=TEXT)}}
+DIALECTS = {"x-eval": "struct-extract-eval", "evaluation_config": "extract-bench"}
+"""And the semantics that takes each."""
 
 
 def test_x_eval():
     done = annotate_schema(INVOICE)
     fields = done["properties"]
-    assert fields["total"]["x-eval-compare"] == "numeric"
-    assert fields["paid"]["x-eval-compare"] == "exact"
-    assert fields["lines"] == INVOICE["properties"]["lines"]
+    assert {name: fields[name].get("x-eval-compare") for name in ("total", "paid", "lines", "meta", "raw")} == {
+        "total": "numeric", "paid": "exact", "lines": None, "meta": "exact", "raw": "exact",
+    }  # fmt: skip
     assert done["$defs"]["line"]["properties"]["sku"]["x-eval-compare"] == "exact"
-    assert fields["note"] == INVOICE["properties"]["note"]
-    assert fields["meta"] == {**INVOICE["properties"]["meta"], "x-eval-compare": "exact"}
     assert [branch["x-eval-compare"] for branch in fields["code"]["anyOf"]] == ["exact", "numeric"]
-    assert fields["sum"] == {"type": "number", "allOf": [{"minimum": 0}], "x-eval-compare": "numeric"}
+    assert fields["sum"] == {**LEAVES["sum"], "x-eval-compare": "numeric"}
     assert fields["who"]["allOf"][0]["properties"]["name"]["x-eval-compare"] == "exact"
-    assert fields["raw"]["x-eval-compare"] == "exact"
 
 
 def test_evaluation_config():
-    schema = {**INVOICE, "properties": {k: v for k, v in INVOICE["properties"].items() if k != "note"}}
-    fields = annotate_schema(schema, dialect="evaluation_config")["properties"]
-    assert fields["total"]["evaluation_config"] == "number_tolerance"
-    assert fields["tags"]["evaluation_config"] == "array_llm"
+    fields = annotate_schema(INVOICE, dialect="evaluation_config")["properties"]
+    assert {name: fields[name].get("evaluation_config") for name in ("total", "tags", "any", "raw")} == {
+        "total": "number_tolerance", "tags": "array_llm", "any": "string_exact", "raw": None,
+    }  # fmt: skip
     assert fields["tags"]["items"]["evaluation_config"] == "string_semantic"
-    assert fields["any"]["evaluation_config"] == "string_exact"
-    assert fields["raw"] == {"type": "object"}
     assert fields["meta"]["additionalProperties"]["evaluation_config"] == "integer_exact"
 
 
+@pytest.mark.parametrize(("dialect", "semantics"), DIALECTS.items())
+def test_an_annotated_schema_compiles_and_stays(dialect, semantics):
+    done = annotate_schema(INVOICE, dialect=dialect)
+    assert compile_schema(done, semantics=semantics).score({"sum": 1}, {"sum": 1}).measures["f1"] == 1.0
+    assert annotate_schema(done, dialect=dialect) == done
+    own = obj(**{name: part for name, part in ORDER["properties"].items() if name != "kept"})
+    by_golds = annotate_schema({**own, "$defs": ORDER["$defs"]}, dialect=dialect, golds=ORDERS)
+    compile_schema(by_golds)
+    assert annotate_schema(by_golds, dialect=dialect, golds=ORDERS) == by_golds
+
+
+@given(value=json_values)
+def test_whatever_is_annotated_compiles(value):
+    golds = [{"root": value}, {"root": value}]
+    for dialect, semantics in DIALECTS.items():
+        compile_schema(annotate_schema(infer_schema([value]), dialect=dialect), semantics=semantics)
+        schema = infer_schema(golds, widen=True)
+        compile_schema(annotate_schema(schema, dialect=dialect, golds=golds), semantics=semantics)
+
+
 def test_metrics_of_your_own():
-    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}}
+    schema = obj(a=TEXT, b=NUMBER)
     metrics = {"string": "text", "number": {"number": {"abs": 0.5}}}
     assert annotate_schema(schema, metrics=metrics)["properties"] == {
-        "a": {"type": "string", "x-eval-compare": "text"},
-        "b": {"type": "number", "x-eval-compare": {"number": {"abs": 0.5}}},
+        "a": {**TEXT, "x-eval-compare": "text"},
+        "b": {**NUMBER, "x-eval-compare": {"number": {"abs": 0.5}}},
     }
+    number = {"metric_id": "number", "params": {"abs": 0.5}}
     assert annotate_schema(schema, dialect="evaluation_config", metrics=metrics)["properties"] == {
-        "a": {"type": "string", "evaluation_config": {"metrics": [{"metric_id": "text"}]}},
-        "b": {
-            "type": "number",
-            "evaluation_config": {"metrics": [{"metric_id": "number", "params": {"abs": 0.5}}]},
-        },
+        "a": {**TEXT, "evaluation_config": {"metrics": [{"metric_id": "text"}]}},
+        "b": {**NUMBER, "evaluation_config": {"metrics": [number]}},
     }
 
 
@@ -88,55 +112,34 @@ def test_what_is_no_schema_is_refused():
         annotate_schema([])
 
 
-@given(value=json_values)
-def test_annotated_schemas_compile(value):
-    schema = infer_schema([value])
-    compile_schema(annotate_schema(schema), semantics="struct-extract-eval")
-    compile_schema(annotate_schema(schema, dialect="evaluation_config"), semantics="extract-bench")
-
-
-@pytest.mark.parametrize("dialect", ["x-eval", "evaluation_config"])
-def test_a_schema_with_compositions_compiles_once_annotated(dialect):
-    schema = {**INVOICE, "properties": {k: v for k, v in INVOICE["properties"].items() if k != "note"}}
-    done = annotate_schema(schema, dialect=dialect)
-    semantics = "struct-extract-eval" if dialect == "x-eval" else "extract-bench"
-    assert compile_schema(done, semantics=semantics).score({"sum": 1}, {"sum": 1}).measures["f1"] == 1.0
-    assert annotate_schema(done, dialect=dialect) == done
-
-
-@pytest.mark.parametrize("dialect", ["x-eval", "evaluation_config"])
-def test_what_the_other_dialect_annotates_stays_as_it_is(dialect):
-    properties = {
-        "a": {"type": "string", "evaluation_config": "string_fuzzy"},
-        "b": {"type": "string", "x-eval-compare": "exact"},
-        "c": {"type": "string", "evaluation_config": "skip"},
-        "d": {"type": "string", "x-eval-skip": True},
-    }
-    schema = {"type": "object", "properties": properties}
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_either_dialect_annotates_stays_as_it_is(dialect):
+    schema = obj(
+        a={**TEXT, "evaluation_config": "string_fuzzy"},
+        b={**TEXT, "x-eval-compare": "exact"},
+        c={**TEXT, "evaluation_config": "skip"},
+        d=SKIPPED,
+    )
     assert annotate_schema(schema, dialect=dialect) == schema
 
 
+# --- by golds
+
 ORDER = {
-    "type": "object",
-    "properties": {
-        "vendor": {"type": "string"},
-        "number": {"type": "string"},
-        "issued": {"type": ["string", "null"]},
-        "due": {"type": "string"},
-        "mail": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
-        "note": {"type": "string"},
-        "state": {"enum": ["open", "paid"]},
-        "kept": {"type": "string", "x-eval-compare": "text"},
-        "unseen": {"type": "string"},
-        "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
-        "tags": {"type": "array", "items": {"type": "string"}},
-    },
-    "$defs": {
-        "item": {
-            "type": "object",
-            "properties": {"name": {"type": "string"}, "sku": {"type": "string"}, "part": {"$ref": "#/$defs/item"}},
-        }
-    },
+    **obj(
+        vendor=TEXT,
+        number=TEXT,
+        issued={"type": ["string", "null"]},
+        due=TEXT,
+        mail={"anyOf": [TEXT, {"type": "integer"}]},
+        note=TEXT,
+        state={"enum": ["open", "paid"]},
+        kept={**TEXT, "x-eval-compare": "text"},
+        unseen=TEXT,
+        items=rows({"$ref": "#/$defs/item"}),
+        tags=rows(TEXT),
+    ),
+    "$defs": {"item": obj(name=TEXT, sku=TEXT, part={"$ref": "#/$defs/item"})},
 }
 NOTE = "Goods that are not paid for in thirty days stay the property of the seller."
 ORDERS = [
@@ -165,18 +168,16 @@ def test_golds_propose_by_what_they_look_like():
     assert (item["name"]["x-eval-compare"], item["sku"]["x-eval-compare"]) == ("fuzzy", "exact")
 
 
-@pytest.mark.parametrize("text", [{"type": "string"}, {"allOf": [{"type": "string"}]}, {"$ref": "#/$defs/text"}])
+@pytest.mark.parametrize("text", [TEXT, {"allOf": [TEXT]}, {"$ref": "#/$defs/text"}])
 def test_a_branch_has_only_the_golds_of_its_type(text):
-    note = {"oneOf": [{"type": "object", "properties": {"n": {"type": "number"}}}, text]}
-    schema = {"type": "object", "properties": {"note": note}, "$defs": {"text": {"type": "string"}}}
+    schema = {**obj(note={"oneOf": [obj(n=NUMBER), text]}), "$defs": {"text": TEXT}}
     done = annotate_schema(schema, golds=[{"note": {"n": 1}}, {"note": "https://a.example/b"}])
     places = [done["properties"]["note"]["oneOf"][1], done["$defs"]["text"]]
     assert "url" in [place.get("x-eval-compare") for place in places]
 
 
 def test_golds_propose_in_the_other_dialect():
-    own = {**ORDER, "properties": {name: part for name, part in ORDER["properties"].items() if name != "kept"}}
-    fields = annotate_schema(own, dialect="evaluation_config", golds=ORDERS)["properties"]
+    fields = annotate_schema(ORDER, dialect="evaluation_config", golds=ORDERS)["properties"]
     assert {name: fields[name]["evaluation_config"] for name in ("vendor", "number", "due", "note", "items", "tags")} == {
         "vendor": "string_fuzzy", "number": "string_exact", "due": {"metrics": [{"metric_id": "money"}]},
         "note": "string_semantic", "items": {"align": "key", "key": "sku"}, "tags": "array_llm",
@@ -184,36 +185,20 @@ def test_golds_propose_in_the_other_dialect():
 
 
 @pytest.mark.parametrize(
-    "rows",
+    "lists",
     [
-        pytest.param([[{"sku": "A1"}, {"sku": "A1"}, {"sku": "A2"}]], id="not unique"),
-        pytest.param([[{"sku": "A1"}, {"sku": "A2"}, {"name": "x"}]], id="not in every row"),
-        pytest.param([[{"sku": "A1"}, {"sku": "A2"}]], id="few rows"),
-        pytest.param([[{"sku": "A1"}], [{"sku": "A2"}], [{"sku": "A3"}]], id="never two rows"),
-        pytest.param([[{"sku": "One"}, {"sku": "Two"}, {"sku": "Three"}]], id="names"),
-        pytest.param([[{"sku": "2026-01-05"}, {"sku": "2026-01-06"}, {"sku": "2026-01-07"}]], id="dates"),
-        pytest.param([[{"other": "A1"}, {"other": "A2"}, {"other": "A3"}]], id="not declared"),
+        pytest.param([["A1", "A1", "A2"]], id="not unique"),
+        pytest.param([["A1", "A2", None]], id="not in every row"),
+        pytest.param([["A1", "A2"]], id="few rows"),
+        pytest.param([["A1"], ["A2"], ["A3"]], id="never two rows"),
+        pytest.param([["One", "Two", "Three"]], id="names"),
+        pytest.param([["2026-01-05", "2026-01-06", "2026-01-07"]], id="dates"),
     ],
 )
-def test_no_key_is_proposed_that_the_golds_do_not_bear(rows):
-    done = annotate_schema(ORDER, golds=[{"items": each} for each in rows])
-    assert "x-eval-align" not in done["properties"]["items"]
-
-
-@given(json_values)
-def test_what_golds_propose_compiles(value):
-    golds = [{"root": value}, {"root": value}]
-    schema = infer_schema(golds, widen=True)
-    for dialect, semantics in (("x-eval", "struct-extract-eval"), ("evaluation_config", "extract-bench")):
-        compile_schema(annotate_schema(schema, dialect=dialect, golds=golds), semantics=semantics)
-
-
-@pytest.mark.parametrize("dialect", ["x-eval", "evaluation_config"])
-def test_a_schema_annotated_by_golds_compiles_and_stays(dialect):
-    own = {**ORDER, "properties": {name: part for name, part in ORDER["properties"].items() if name != "kept"}}
-    done = annotate_schema(own, dialect=dialect, golds=ORDERS)
-    compile_schema(done)
-    assert annotate_schema(done, dialect=dialect, golds=ORDERS) == done
+def test_no_key_is_proposed_that_the_golds_do_not_bear(lists):
+    for name in ("sku", "undeclared"):
+        golds = [{"items": [{} if value is None else {name: value} for value in values]} for values in lists]
+        assert "x-eval-align" not in annotate_schema(ORDER, golds=golds)["properties"]["items"]
 
 
 @pytest.mark.parametrize(
@@ -244,12 +229,12 @@ def test_a_schema_annotated_by_golds_compiles_and_stays(dialect):
     ],
 )
 def test_a_text_s_metric_fits_all_its_values(texts, metric):
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    done = annotate_schema(schema, golds=[{"a": text} for text in texts])
+    schema, golds = obj(a=TEXT), [{"a": text} for text in texts]
+    done = annotate_schema(schema, golds=golds)
     assert done["properties"]["a"]["x-eval-compare"] == metric
-    if isinstance(metric, dict):
-        other = annotate_schema(schema, dialect="evaluation_config", golds=[{"a": text} for text in texts])
-        ((name, params),) = metric.items()
-        expected = {"metrics": [{"metric_id": name, "params": params}]}
-        assert other["properties"]["a"]["evaluation_config"] == expected
     compile_schema(done)
+    if isinstance(metric, dict):
+        ((name, params),) = metric.items()
+        other = annotate_schema(schema, dialect="evaluation_config", golds=golds)
+        metrics = [{"metric_id": name, "params": params}]
+        assert other["properties"]["a"]["evaluation_config"] == {"metrics": metrics}

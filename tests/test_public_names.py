@@ -7,7 +7,6 @@ import doctest
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import import_module, resources
 from pathlib import Path
 
@@ -22,13 +21,13 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 MENTION = re.compile(r"`(pytest_extract(?:\.\w+)+)`")
 
 
-def code_of(text: str) -> Iterator[str]:
+def code_of(text):
     """Yield the Python code of a page: its doctests, and the blocks that are no doctests."""
     yield from (example.source for example in doctest.DocTestParser().get_examples(text))
     yield from (block for block in BLOCK.findall(text) if ">>>" not in block)
 
 
-def imports_of(code: str) -> Iterator[tuple[str, str]]:
+def imports_of(code):
     """Yield (module, name) of each import from the package; the name is empty for `import module`."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "pytest_extract":
@@ -37,7 +36,7 @@ def imports_of(code: str) -> Iterator[tuple[str, str]]:
             yield from ((alias.name, "") for alias in node.names if alias.name.startswith("pytest_extract"))
 
 
-def is_public(module: str, name: str) -> bool:
+def is_public(module, name):
     if not name or f"{module}.{name}" in PUBLIC_MODULES:
         return (f"{module}.{name}" if name else module) in PUBLIC_MODULES
     return module in PUBLIC_MODULES and name in import_module(module).__all__
@@ -59,23 +58,27 @@ def test_the_manual_mentions_public_names_only():
     assert [row for row in dotted if row[1] not in PUBLIC_MODULES and not is_public(*row[1].rsplit(".", 1))] == []
 
 
-@pytest.mark.parametrize("name", PUBLIC_MODULES)
-def test_a_public_module_has_all_of_its_names_in_order_and_each_is_there(name):
-    module = import_module(name)
-    # a fresh process: a submodule of the same name that some test has imported would hide what is public
-    code = f"from {name} import *; print(*sorted(set(dir()) & set({module.__all__})), sep='\\n')"
-    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert imported == sorted(module.__all__)
-    modules = (
-        {path.stem for path in Path(module.__file__).parent.glob("*.py")} if module.__spec__.parent == name else {}
+def told_by_python(code):
+    """Return the words that a fresh process prints: here, some test has imported everything."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
+
+
+def test_a_public_module_has_all_of_its_names_in_order_and_each_is_there():
+    code = (
+        f"for name in {PUBLIC_MODULES}:\n  names = {{}}; exec(f'from {{name}} import *', names); print(*sorted(names))"
     )
-    assert not set(module.__all__) & set(modules), "the submodule replaces the public name once it is imported"
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        module.nothing  # noqa: B018
+    starred = told_by_python(code)
+    for name, imported in zip(PUBLIC_MODULES, starred, strict=False):
+        module = import_module(name)
+        assert imported.split() == sorted([*module.__all__, "__builtins__"])
+        is_package = module.__spec__.parent == name
+        inside = {path.stem for path in Path(module.__file__).parent.glob("*.py")} if is_package else set()
+        assert not inside & {*module.__all__}, "the submodule replaces the public name once it is imported"
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+            module.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["pytest_extract", "pytest_extract.cases", "pytest_extract.regression"])
-def test_importing_a_package_imports_no_more_than_itself(name):
-    code = f"import sys, {name}; print(*(m for m in sys.modules if m.startswith('pytest_extract')), sep='\\n')"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert set(loaded) == {"pytest_extract", "pytest_extract.lazy", name}
+def test_importing_a_package_imports_no_more_than_itself():
+    packages = ("pytest_extract", "pytest_extract.cases", "pytest_extract.regression")
+    code = f"import sys, {', '.join(packages)}; print(*(m for m in sys.modules if m.startswith('pytest_extract')))"
+    assert {*told_by_python(code)[0].split()} == {*packages, "pytest_extract.lazy"}

@@ -12,30 +12,27 @@ import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_extract.results import write_results
 from tests.report.runs import GOLD, broken, scored, wrong
 
+pytestmark = pytest.mark.usefixtures("compiled_modules")
 BLOCK = re.compile(r"^```(python|json|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHANGE = re.compile(r"^# (\S+): (.+) -> (.+)$", re.MULTILINE)
 STATUS = re.compile(r"\[exit status (\d)\]")
 
 
-def run(command: str, folder: Path, typed: str) -> tuple[int, str]:
+def run(command, folder, typed):
     environment = {**os.environ, "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly", "COLUMNS": "200"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    if command == "pytest-extract review":
-        command += " --terminal"
-    done = subprocess.run(
-        command.split(), cwd=folder, env=environment, input=typed, capture_output=True, text=True, check=False
-    )
+    words = [*command.split(), *(["--terminal"] if command == "pytest-extract review" else [])]
+    done = subprocess.run(words, cwd=folder, env=environment, input=typed, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
-def reviewed(folder: Path) -> str:
+def reviewed(folder):
     """Return what a reviewer types who takes the amount with VAT, and then accepts the rest of each draft."""
     keys = []
     for path in sorted((folder / "cases" / "golds").glob("*.review.json")):
@@ -45,25 +42,23 @@ def reviewed(folder: Path) -> str:
     return "".join(f"{key}\n" for key in keys)
 
 
-def assert_shown(wanted: str, told: str) -> None:
+def assert_shown(wanted, told):
     """Every line of the page stands in the output, in order; `...` stands for anything, at the end of a line too."""
     at = 0
     for line in wanted.splitlines():
         if line.strip() in ("...", ""):
             continue
-        pattern = ".*".join(map(re.escape, line.split("...")))
-        found = re.compile(pattern).search(told, at)
+        found = re.compile(".*".join(map(re.escape, line.split("...")))).search(told, at)
         assert found, f"{line!r} is not in what follows:\n{told[at:]}"
         at = found.end()
 
 
-def test_the_tutorial_shows_what_it_says(tmp_path: Path) -> None:
+def test_the_tutorial_shows_what_it_says(tmp_path):
     page = (resources.files("pytest_extract.docs") / "tutorial.md").read_text(encoding="utf-8")
     commands = 0
     for block in BLOCK.finditer(page):
         kind, text = block.groups()
-        changes = CHANGE.findall(text)
-        if changes:
+        if changes := CHANGE.findall(text):
             for name, old, new in changes:
                 source = (tmp_path / name).read_text("utf-8")
                 assert old in source
@@ -84,13 +79,12 @@ def test_the_tutorial_shows_what_it_says(tmp_path: Path) -> None:
     assert commands == 8
 
 
-@pytest.mark.parametrize("told", ["", "8 of 9 golds drafted"])
-def test_what_the_page_shows_and_the_command_does_not_is_found(told: str) -> None:
+def test_what_the_page_shows_and_the_command_does_not_is_found():
     with pytest.raises(AssertionError, match="is not in what follows"):
-        assert_shown("8 of 8 golds ...\n", told)
+        assert_shown("8 of 8 golds ...\n", "8 of 9 golds drafted")
 
 
-def test_the_recipe_for_pandas_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recipe_for_pandas_runs(tmp_path, monkeypatch):
     pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     page = (resources.files("pytest_extract.docs") / "howto.md").read_text(encoding="utf-8")
@@ -98,7 +92,7 @@ def test_the_recipe_for_pandas_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     results = [scored("a", GOLD, cost_usd=0.5), scored("b", wrong(total=1, vendor="x")), broken("c", "down")]
     write_results(tmp_path / "results.parquet", results)
     monkeypatch.chdir(tmp_path)
-    found: dict[str, Any] = {}
+    found = {}
     exec(compile(recipe, "howto.md", "exec"), found)
     assert found["rates"]["pass_rate"].tolist() == [pytest.approx((1 + 1 / 3) / 2)]
     assert found["worst"].to_dict() == {"vendor": 1, "total": 1}

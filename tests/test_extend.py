@@ -205,19 +205,19 @@ def boom(gold, extracted):
     raise RuntimeError(gold)
 
 
+def broken(extension):
+    """Return why the one field is broken whose values an extension compares."""
+    (leaf,) = score(obj(a=named("odd")), {"a": "x"}, {"a": "y"}, extensions=Extensions.of(extension)).leaves
+    assert str(leaf.status) == "judge_error"
+    return leaf.reason
+
+
 @pytest.mark.parametrize("answer", ["1", None, [1], 1 + 0j, float("nan"), 1.5], ids=repr)
 def test_what_is_no_score_breaks_the_field(answer):
     odd = extend.metric("odd")(lambda gold, extracted: answer)
-    (leaf,) = score(obj(a=named("odd")), {"a": "x"}, {"a": "y"}, extensions=Extensions.of(odd)).leaves
-    assert str(leaf.status) == "judge_error"
-    assert f"the metric 'odd' broke: it gave {answer!r}, not a score from 0 to 1" == leaf.reason
-
-
-def test_a_batch_metric_that_gives_too_many_scores_decides_nothing():
-    many = extend.batch("many")(lambda pairs: [1.0, *(0.0 for _ in pairs)])
-    (leaf,) = score(obj(a=named("many")), {"a": "x"}, {"a": "y"}, extensions=Extensions.of(many)).leaves
-    assert str(leaf.status) == "judge_error"
-    assert leaf.reason == "the batch metric 'many' broke: it gave 2 scores for 1 pairs"
+    assert broken(odd) == f"the metric 'odd' broke: it gave {answer!r}, not a score from 0 to 1"
+    many = extend.batch("odd")(lambda pairs: [1.0, *(0.0 for _ in pairs)])
+    assert broken(many) == "the batch metric 'odd' broke: it gave 2 scores for 1 pairs"
 
 
 def test_a_metric_that_breaks_still_lets_its_rows_be_paired_by_the_others():

@@ -1,3 +1,5 @@
+"""Schemas out of files, which stand by themselves once what they refer to is brought along."""
+
 from __future__ import annotations
 
 import json
@@ -62,15 +64,22 @@ def test_what_a_schema_refers_to_in_its_file_is_brought_along():
     }
 
 
+DEEP = {}
+for _ in range(20_000):
+    DEEP = {"items": DEEP}
+
+
 @pytest.mark.parametrize(
     ("root", "pointer"),
     [
-        pytest.param(FILE, "", id="whole-file"),
-        pytest.param({"a": {"type": "string"}}, "/a", id="no-reference"),
-        pytest.param({"a": {"$defs": {"b": {}}, "$ref": "#/$defs/b"}}, "/a", id="reference-inside-itself"),
-        pytest.param({"b": {}, "a": {"$id": "http://x/a", "$ref": "#/b"}}, "/a", id="document-of-its-own"),
-        pytest.param({"a": True}, "/a", id="boolean"),
+        (FILE, ""),
+        ({"a": {"type": "string"}}, "/a"),
+        ({"a": {"$defs": {"b": {}}, "$ref": "#/$defs/b"}}, "/a"),
+        ({"b": {}, "a": {"$id": "http://x/a", "$ref": "#/b"}}, "/a"),
+        ({"a": True}, "/a"),
+        ({"a": DEEP}, "/a"),
     ],
+    ids=["whole file", "no reference", "reference inside itself", "document of its own", "boolean", "too deep"],
 )
 def test_what_stands_by_itself_is_left_as_it_is(root, pointer):
     inside = root[pointer[1:]] if pointer else root
@@ -80,77 +89,62 @@ def test_what_stands_by_itself_is_left_as_it_is(root, pointer):
 @pytest.mark.parametrize(
     ("schema", "found"),
     [
-        pytest.param({"$ref": "#/$defs/a", "$defs": {"a": {"$anchor": "x"}, "b": {"$ref": "#x"}}}, [], id="sound"),
-        pytest.param({"items": {"$ref": "#/$defs/a"}}, ["/items/$ref"], id="nowhere"),
-        pytest.param({"anyOf": [{}, {"$ref": "other.json#/a"}]}, ["/anyOf/1/$ref"], id="other-document"),
-        pytest.param({"$ref": "#/$defs/a", "$defs": None, "definitions": 1}, ["/$ref"], id="definitions-left-empty"),
-        pytest.param({"$ref": "#/prefixItems/00", "prefixItems": [{}]}, ["/$ref"], id="no-index"),
-        pytest.param({"$ref": "https://json-schema.org/draft/2020-12/schema"}, [], id="metaschema"),
-        pytest.param({"enum": [{"$ref": "#/no"}], "properties": {"$ref": {}}}, [], id="no-schema"),
-        pytest.param(
-            {"$defs": {"a": {"$id": "a.json", "$defs": {"c": {}}, "$ref": "#/$defs/c"}}}, [], id="inner-document"
-        ),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"$anchor": "x"}, "b": {"$ref": "#x"}}}, []),
+        ({"items": {"$ref": "#/$defs/a"}}, ["/items/$ref"]),
+        ({"anyOf": [{}, {"$ref": "other.json#/a"}]}, ["/anyOf/1/$ref"]),
+        ({"$ref": "#/$defs/a", "$defs": None, "definitions": 1}, ["/$ref"]),
+        ({"$ref": "#/prefixItems/00", "prefixItems": [{}]}, ["/$ref"]),
+        ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, []),
+        ({"enum": [{"$ref": "#/no"}], "properties": {"$ref": {}}}, []),
+        ({"$defs": {"a": {"$id": "a.json", "$defs": {"c": {}}, "$ref": "#/$defs/c"}}}, []),
+        pytest.param(DEEP, [], id="too deep"),
     ],
 )
 def test_references_that_lead_nowhere(schema, found):
     assert [each.pointer for each in dangling(schema)] == found
 
 
-def test_a_schema_too_deep_to_be_walked_is_left_to_its_compilation():
-    deep = {}
-    for _ in range(20_000):
-        deep = {"items": deep}
-    assert dangling(deep) == []
-    assert embedded({"a": deep}, "/a", deep).value is deep
+@pytest.fixture
+def read_schema(tmp_path):
+    """Write files, the first of which has the schema, in a project of this folder, and read that schema."""
+
+    def read(project=".", **files):
+        for name, value in files.items():
+            path = tmp_path / f"{name.replace('__', '/')}.json"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps(value))
+        (tmp_path / project / "pytest.ini").touch()
+        cache = SchemaCache()
+        source = cache.source(str(tmp_path / f"{next(iter(files)).replace('__', '/')}.json"))
+        place = cache.schema_in(source, "")
+        assert cache.schema_in(source, "") is place
+        return place
+
+    return read
 
 
-def write(folder, **files):
-    for name, value in files.items():
-        path = folder / f"{name.replace('__', '/')}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(value))
-
-
-PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "home": {"$ref": "../places.json#/$defs/Home"}}}
-PLACES = {
-    "$id": "https://example.com/places.json",
-    "$defs": {"Home": {"properties": {"zip": {"$ref": "#/$defs/zip"}, "owner": {"$ref": "people/person.json"}}}},
-}
-
-
-def test_what_a_schema_refers_to_in_other_files_is_brought_along(tmp_path):
-    zips = {"type": "string", "format": "date"}
-    write(tmp_path, people__person=PERSON, places={**PLACES, "$defs": {**PLACES["$defs"], "zip": zips}})
-    (tmp_path / "pyproject.toml").touch()
-    cache = SchemaCache()
-    source = cache.source(str(tmp_path / "people" / "person.json"))
-    place = cache.schema_in(source, "")
+def test_what_a_schema_refers_to_in_other_files_is_brought_along(tmp_path, read_schema):
+    home = {"properties": {"zip": {"$ref": "#/$defs/zip"}, "owner": {"$ref": "people/person.json"}}}
+    places = {"$id": "https://example.com/places.json", "$defs": {"Home": home, "zip": {"format": "date"}}}
+    person = {"properties": {"name": {"type": "string"}, "home": {"$ref": "../places.json#/$defs/Home"}}}
+    place = read_schema(people__person=person, places=places)
     assert dangling(place.value) == []
     assert [file.path for file in place.others] == [tmp_path / "places.json"]
-    assert cache.schema_in(source, "") is place
-    gold, other = ({"name": "a", "home": {"owner": {"name": "b", "home": {"zip": zip_}}}} for zip_ in ("1", "2"))
-    leaves = compile_schema(place.value).score(gold, other).leaves
-    assert [(str(leaf.path), leaf.metric, leaf.status) for leaf in leaves][-1] == (
-        "home.owner.home.zip",
-        "date",
-        "mismatch",
-    )
+    gold, other = ({"home": {"owner": {"name": "b", "home": {"zip": code}}}} for code in ("1", "2"))
+    leaf = compile_schema(place.value).score(gold, other).leaves[-1]
+    assert (str(leaf.path), leaf.metric, leaf.status) == ("home.owner.home.zip", "date", "mismatch")
 
 
-def test_definitions_may_be_left_empty_beside_a_reference_to_another_file(tmp_path):
-    write(tmp_path, main={"$defs": None, "properties": {"a": {"$ref": "other.json"}}}, other={"type": "string"})
-    cache = SchemaCache()
-    place = cache.schema_in(cache.source(str(tmp_path / "main.json")), "")
-    assert place.value["$defs"] == {"other": {"type": "string"}}
+def test_definitions_may_be_left_empty_beside_a_reference_to_another_file(read_schema):
+    main = {"$defs": None, "properties": {"a": {"$ref": "other.json"}}}
+    assert read_schema(main=main, other={"type": "string"}).value["$defs"] == {"other": {"type": "string"}}
 
 
 @pytest.mark.parametrize("ref", ["../outside.json", "gone.json", "https://example.com/a.json", "other.json#/nowhere"])
-def test_no_reference_leaves_the_project(tmp_path, ref):
-    write(tmp_path, outside={"type": "string"}, project__other={}, project__main={"properties": {"a": {"$ref": ref}}})
-    (tmp_path / "project" / "pytest.ini").touch()
-    cache = SchemaCache()
-    place = cache.schema_in(cache.source(str(tmp_path / "project" / "main.json")), "")
-    assert place.value == {"properties": {"a": {"$ref": ref}}}
+def test_no_reference_leaves_the_project(read_schema, ref):
+    main = {"properties": {"a": {"$ref": ref}}}
+    place = read_schema("project", project__main=main, project__other={}, outside={"type": "string"})
+    assert place.value == main
     assert [each.pointer for each in dangling(place.value)] == ["/properties/a/$ref"]
 
 

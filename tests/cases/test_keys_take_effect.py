@@ -113,36 +113,24 @@ def of_accepted(cases):
 # --- a value of every key, and another
 
 
-def coverage(**keys):
-    return {"gates": {"coverage": keys}}
+def under(way, **keys):
+    """Return keys with these below a dotted way: `under("gates.coverage", mode="soft")`."""
+    for name in reversed(way.split(".")):
+        keys = {name: keys}
+    return keys
+
+
+beside = partial(under, "confidence", values="data")
+accepting = partial(under, "auto_accept", confidence=0.5)
+wrapper = partial(under, "confidence.wrapper")
 
 
 def rule(text="total == 100", **keys):
     return {"rules": [{"rule": text, **keys}]}
 
 
-def override(field, **keys):
-    return {"overrides": {field: keys}}
-
-
 def known_failure(**keys):
     return {"known_failures": [{"path": "name", **keys}]}
-
-
-def accepting(**keys):
-    return {"auto_accept": {"confidence": 0.5, **keys}}
-
-
-def wrapper(**keys):
-    return {"confidence": {"wrapper": keys}}
-
-
-def beside(**keys):
-    return {"confidence": {"values": "data", "confidence": "p.{path}", **keys}}
-
-
-def citing(**keys):
-    return {"confidence": {"values": "data", "citations": "q.{path}", **keys}}
 
 
 def evidence(**keys):
@@ -153,6 +141,7 @@ def variant(text="Invoice", **keys):
     return {"text": text, "variants": [keys]}
 
 
+CONFIDENT, CITING = {"confidence": "p.{path}"}, {"citations": "q.{path}"}
 POST = {"name": "reclassify_nulls", "absent_values": ["acme"]}
 MOSTLY = {"semantics": "extract-bench", "gold": {"name": "Acme", "extra": [1, 2]}}
 """A gold that is mostly compared with nothing."""
@@ -193,40 +182,32 @@ KEYS = {
     "known_failures": (of_right_but_name, {}, known_failure()),
     "known_failures.path": (of_right_but_name, known_failure(), known_failure(path="total")),
     "known_failures.until": (of_right_but_name, known_failure(until="2026-12-31"), known_failure(until="2026-01-31")),
-    "known_failures.reason": (
-        breaches,
-        known_failure(until="2026-01-31", reason="a scan"),
-        known_failure(until="2026-01-31", reason="a fax"),
-    ),
+    "known_failures.reason": (breaches, *(known_failure(until="2026-01-31", reason=text) for text in ("scan", "fax"))),
     "gates": (of_extra, {}, {"gates": {"coverage": False}}),
     "gates.grounded": (breaches, {}, {"gates": {"grounded": True}}),
-    "gates.grounded.fields": (
-        breaches,
-        {"gates": {"grounded": {"fields": ["name"]}}},
-        {"gates": {"grounded": {"fields": ["total"]}}},
-    ),
+    "gates.grounded.fields": (breaches, *(under("gates.grounded", fields=[name]) for name in ("name", "total"))),
     "gates.bare": (of_fenced, {}, {"gates": {"bare": True}}),
     "gates.schema": (scores, REQUIRED, {**REQUIRED, "gates": {"schema": False}}),
     "gates.rules": (breaches, rule(), {**rule(), "gates": {"rules": False}}),
     "gates.coverage": (of_extra, {}, {"gates": {"coverage": False}}),
-    "gates.coverage.mode": (of_extra, coverage(mode="hard"), coverage(mode="soft")),
-    "gates.coverage.floor": (of_extra, coverage(floor=0.9), coverage(floor=0.1)),
+    "gates.coverage.mode": (of_extra, under("gates.coverage", mode="hard"), under("gates.coverage", mode="soft")),
+    "gates.coverage.floor": (of_extra, under("gates.coverage", floor=0.9), under("gates.coverage", floor=0.1)),
     "max_output_bytes": (of_fenced, {}, {"max_output_bytes": 20}),
     "auto_accept": (of_accepted, {}, accepting()),
     "auto_accept.confidence": (of_accepted, accepting(), accepting(confidence=0.95)),
     "auto_accept.precision": (of_accepted, accepting(), accepting(precision=0.9)),
     "auto_accept.fields": (of_accepted, accepting(), accepting(fields={"total": 0.95})),
     "confidence": (of_wrapped, {}, {"confidence": "wrapper"}),
-    "confidence.values": (of_beside, beside(), beside(values="rest")),
+    "confidence.values": (of_beside, beside(**CONFIDENT), beside(values="rest", **CONFIDENT)),
     "confidence.wrapper": (of_wrapped, {}, wrapper()),
     "confidence.wrapper.value": (of_wrapped, wrapper(), wrapper(value="v")),
     "confidence.wrapper.confidence": (of_wrapped, wrapper(), wrapper(confidence="c")),
     "confidence.wrapper.citations": (of_wrapped, wrapper(), wrapper(citations="q")),
-    "confidence.confidence": (of_beside, citing(), citing(confidence="p.{path}")),
-    "confidence.citations": (of_beside, beside(), beside(citations="q.{path}")),
-    "confidence.scale": (of_beside, beside(), beside(scale=2)),
-    "confidence.first_page": (of_beside, citing(), citing(first_page=0)),
-    "confidence.unit": (of_beside, citing(), citing(unit="inch")),
+    "confidence.confidence": (of_beside, beside(**CITING), beside(**CITING, **CONFIDENT)),
+    "confidence.citations": (of_beside, beside(**CONFIDENT), beside(**CITING, **CONFIDENT)),
+    "confidence.scale": (of_beside, beside(**CONFIDENT), beside(**CONFIDENT, scale=2)),
+    "confidence.first_page": (of_beside, beside(**CITING), beside(**CITING, first_page=0)),
+    "confidence.unit": (of_beside, beside(**CITING), beside(**CITING, unit="inch")),
     "thresholds": (breaches, {}, {"thresholds": {"pass_rate": 0}}),
     "thresholds.fields": (breaches, {}, {"thresholds": {"fields": {"name": 1.0}}}),
     "thresholds.measures": (breaches, {}, {"thresholds": {"measures": {"own": 1.0}}}),
@@ -234,34 +215,37 @@ KEYS = {
     "thresholds.max_latency_s": (breaches, {}, {"thresholds": {"max_latency_s": 1}}),
     **{f"thresholds.{name}": (of_nothing, {"thresholds": {name: 0}}, {"thresholds": {name: 1}}) for name in MEASURES},
     "overrides": (scores, {}, {"overrides": {"name": "skip"}}),
-    "overrides.metric": (scores, {}, override("name", metric="string_fuzzy")),
-    "overrides.metrics": (scores, {}, override("name", metrics=[{"metric_id": "string_fuzzy"}])),
+    "overrides.metric": (scores, {}, under("overrides.name", metric="string_fuzzy")),
+    "overrides.metrics": (scores, {}, under("overrides.name", metrics=[{"metric_id": "string_fuzzy"}])),
     "overrides.params": (
         scores,
-        override("total", metric="number_tolerance", params={"tolerance": 0.1}),
-        override("total", metric="number_tolerance", params={"tolerance": 0.0001}),
+        under("overrides.total", metric="number_tolerance", params={"tolerance": 0.1}),
+        under("overrides.total", metric="number_tolerance", params={"tolerance": 0.0001}),
     ),
-    "overrides.weight": (scores, {}, override("name", weight=5)),
-    "overrides.align": (scores, {}, override("items", align="position")),
-    "overrides.key": (scores, override("items", align="key", key="sku"), override("items", align="key", key="qty")),
+    "overrides.weight": (scores, {}, under("overrides.name", weight=5)),
+    "overrides.align": (scores, {}, under("overrides.items", align="position")),
+    "overrides.key": (
+        scores,
+        under("overrides.items", align="key", key="sku"),
+        under("overrides.items", align="key", key="qty"),
+    ),
     "overrides.key_cutoff": (
         scores,
-        override("items", align="key", key="sku"),
-        override("items", align="key", key="sku", key_cutoff=0.4),
+        under("overrides.items", align="key", key="sku"),
+        under("overrides.items", align="key", key="sku", key_cutoff=0.4),
     ),
     "overrides.transform": (
         scores,
-        override("name", metric="string_exact"),
-        override("name", metric="string_exact", transform=["lowercase"]),
+        under("overrides.name", metric="string_exact"),
+        under("overrides.name", metric="string_exact", transform=["lowercase"]),
     ),
     "overrides.threshold": (
         scores,
-        override("items[].sku", metric="fuzzy", threshold=0.1),
-        override("items[].sku", metric="fuzzy", threshold=0.99),
+        *({"overrides": {"items[].sku": {"metric": "fuzzy", "threshold": lowest}}} for lowest in (0.1, 0.99)),
     ),
-    "overrides.skip": (scores, {}, override("name", skip=True)),
-    "overrides.nulls": (of_null, override("$", nulls="absent"), override("$", nulls="value")),
-    "overrides.post": (scores, {}, override("$", post=POST)),
+    "overrides.skip": (scores, {}, under("overrides.name", skip=True)),
+    "overrides.nulls": (of_null, under("overrides.$", nulls="absent"), under("overrides.$", nulls="value")),
+    "overrides.post": (scores, {}, under("overrides.$", post=POST)),
     "rules": (breaches, {}, {"rules": ["total == 100"]}),
     "rules.rule": (breaches, rule(), rule("total >= 100")),
     "rules.name": (breaches, rule(), rule(name="t")),

@@ -27,7 +27,9 @@ SCHEMA = obj(
     dated={"type": "object", "patternProperties": {"^[0-9]{4}$": NUMBER}},
     free={"type": "object"},
     left=obj(z=TEXT),
+    tree={"$ref": "#/$defs/node"},
 )
+SCHEMA["$defs"] = {"node": obj(v=TEXT, kids={"type": "array", "items": {"$ref": "#/$defs/node"}})}
 PROGRAM = compile_schema(SCHEMA, overrides={"left": "skip"}).program
 
 
@@ -78,11 +80,11 @@ def test_the_spelling_reads_back_and_any_text_is_a_field_or_none(steps, text):
 DECLARED = [
     *("$", '["a.b"]', "plain.x", "rows", "rows[]", "rows[].n", "rows[7].n", "rows[-1].n", "grid[][]", "grid[0][]"),
     *("pair[0]", "pair[1].y", "pair[].y", "either.p", "either.q", "named.anything.v", "named.*.v", "free"),
-    *("dated.2024", 'dated["2024"]', "dated.*", "left", "left.z"),
+    *("dated.2024", 'dated["2024"]', "dated.*", "left", "left.z", "tree.kids[].kids[].kids[].v"),
 ]
 UNDECLARED = [
     *("a.b", "plain.y", "plain[]", "rows.n", "grid[][][]", "pair[0].y", "either.r", "named.anything.w"),
-    *("dated.x2024", 'dated["24"]', "free.x", "left.y"),
+    *("dated.x2024", 'dated["24"]', "free.x", "left.y", "tree.kids[].kids[].w"),
 ]
 
 

@@ -14,30 +14,23 @@ from pytest_extract.errors import ConfigError
         ("string_fuzzy", {"threshold": "high"}, "parameter 'threshold' must be a number from 0 to 1, not 'high'"),
         ("string_fuzzy", {"case_sensitive": 1}, "parameter 'case_sensitive' must be true or false, not 1"),
         ("number_tolerance", {"tolerance": -1}, "parameter 'tolerance' must be a number of 0 or more, not -1"),
-        ("number_tolerance", {"tolerance": "wide"}, "must be a number of 0 or more, not 'wide'"),
         ("number_tolerance", {"tolerance": "nan"}, "must be a number of 0 or more, not 'nan'"),
         ("number_tolerance", {"tolerance": True}, "must be a number of 0 or more, not True"),
         ("number", {"rel": float("inf")}, "must be a number of 0 or more, not inf"),
         ("number", {"rel": 10**400}, "must be a number of 0 or more, not 1000"),
-        ("number_tolerance", {"tolerance": 10**400}, "must be a number of 0 or more, not 1000"),
         ("numeric", {"tolerance": {"abs": 10**400}}, "must be a mapping with the numbers"),
         ("numeric", {"tolerance": 1}, "must be a mapping with the numbers `rel`, `abs` or both, not 1"),
-        ("numeric", {"tolerance": {"abs": "1"}}, "must be a mapping with the numbers"),
         ("numeric", {"tolerance": {"absolute": 1}}, "must be a mapping with the numbers"),
         ("oneof", {}, "oneof needs the parameter 'values': the list of right values"),
         ("oneof", {"values": None}, "oneof: parameter 'values' must be a list, not None"),
         ("limited_text", {"max_length": 2.5}, "must be a whole number of 1 or more, not 2.5"),
         ("date", {"order": "DYM"}, "must be one of 'DMY', 'MDY', 'YMD', not 'DYM'; did you mean 'YMD'?"),
-        ("date", {"order": "dmy"}, "must be one of 'DMY', 'MDY', 'YMD', not 'dmy'; did you mean 'DMY'?"),
         ("money", {"currency": "EURO"}, "such as 'EUR', not 'EURO'; did you mean 'EUR'?"),
         ("quantity", {"unit": "kgg"}, "such as 'kg' or 'm/s', not 'kgg'; did you mean 'kg'?"),
         ("locale_number", {"locale": "qq"}, "such as 'en' or 'de-CH', not 'qq'; known: bg, cs"),
         ("date", {"formats": "%d.%m"}, "needs a year (%Y or %y)"),
         ("date", {"formats": ["%Y", "%Q %Y"]}, "item 1 has the unknown directive %Q"),
         ("date", {"formats": []}, "must be a list with at least one item"),
-        ("money", {"locale": "xx"}, "must be a locale such as 'en' or 'de-CH'"),
-        ("money", {"currency": "euro"}, "must be an ISO 4217 code such as 'EUR'"),
-        ("quantity", {"unit": "kgg"}, "must be a known unit such as 'kg' or 'm/s'"),
         ("regex", {"pattern": "("}, "is no regular expression: missing ), unterminated subpattern"),
         ("regex", {"pattern": r"(?#note)a"}, "is no regular expression as in JavaScript (ECMA-262)"),
         ("string_llm", {"structured_output_schema": {}}, "string_llm has no parameter 'structured_output_schema'"),
@@ -49,10 +42,6 @@ def test_a_bad_parameter_is_told(metric, given, problem):
     problems = check_params(given, METRICS[metric].params, metric)
     assert len(problems) == 1
     assert problem in problems[0]
-
-
-def test_several_bad_parameters_are_told_at_once():
-    assert len(check_params({"threshold": 2, "case": 1}, METRICS["fuzzy"].params, "fuzzy")) == 2
 
 
 @pytest.mark.parametrize(
@@ -88,5 +77,5 @@ def test_a_metric_can_be_tried_out():
     assert compare_values("exact", 1, 1.0, semantics="struct-extract-eval") == 0.0
     with pytest.raises(ConfigError, match=r"no metric 'fuzy'; did you mean 'fuzzy'\?"):
         compare_values("fuzy", 1, 1)
-    with pytest.raises(ConfigError, match="must be a number from 0 to 1"):
-        bind_metric("fuzzy", {"threshold": 2})
+    with pytest.raises(ConfigError, match=r"(?s)no parameter 'case'.*must be a number from 0 to 1"):
+        bind_metric("fuzzy", {"case": 1, "threshold": 2})

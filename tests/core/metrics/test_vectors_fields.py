@@ -31,11 +31,8 @@ def configured(config, kind):
     if isinstance(config, dict):
         entries = [entry for entry in config.get("metrics", []) if isinstance(entry, dict)]
         # the same metric twice: the last one's result is kept
-        return list(
-            {
-                e["metric_id"]: (e["metric_id"], e.get("params") or {}) for e in entries if e["metric_id"] in METRICS
-            }.values()
-        )
+        named = {entry["metric_id"]: entry.get("params") or {} for entry in entries if entry["metric_id"] in METRICS}
+        return list(named.items())
     return []
 
 
@@ -113,13 +110,4 @@ def test_struct_extract_eval_fields_agree():
         metric = bound(name, params, "struct-extract-eval")
         assert metric.compare(*values) == score, (vector["id"], name, params, gold, extracted)
         seen[name] += 1
-    assert set(seen) >= {
-        "exact",
-        "numeric",
-        "oneof",
-        "lowercase",
-        "strip",
-        "sort_tokens",
-        "round_digits",
-        "type_convert",
-    }
+    assert {*seen} >= {"exact", "numeric", "oneof", "lowercase", "strip", "sort_tokens", "round_digits", "type_convert"}

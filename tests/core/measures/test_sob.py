@@ -23,7 +23,7 @@ from pytest_extract.core.measures.published import (
 )
 from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl
-from tests.strategies import json_values, nested
+from tests.strategies import json_values, nested, schemas
 
 FLAT = {
     "type": "object",
@@ -36,7 +36,8 @@ FLAT = {
     "required": ["name", "tags"],
 }
 GOLD = {"name": "The Red Fox", "count": 3, "price": 2.5, "tags": ["x", "y"]}
-ALL_ONE = dict.fromkeys(PUBLISHED_NAMES, 1.0)
+ALL_ONE, NOTHING = (dict.fromkeys(PUBLISHED_NAMES, value) for value in (1.0, 0.0))
+WRONG = {"value_accuracy": 0.0, "faithfulness": 0.0, "perfect": 0.0}
 
 
 def measure(extracted, gold=GOLD, schema=FLAT, modality="text", coverage=None):
@@ -70,23 +71,13 @@ def test_published_rows():
         ({**GOLD, "name": "red cat"}, {"value_accuracy": 0.8, "faithfulness": 0.9, "perfect": 0.0}),
         ({**GOLD, "count": 3.0}, {"faithfulness": (4 + 2 / 3) / 5, "type_safety": 0.8, "perfect": 0.0}),
         ({**GOLD, "tags": ["y", "x"]}, {"value_accuracy": 0.6, "faithfulness": 0.6, "perfect": 0.0}),
-        (
-            {**GOLD, "tags": ["x"]},  # coverage 8/9 is below 0.95
-            {
-                "value_accuracy": 0.0,
-                "faithfulness": 0.0,
-                "path_recall": 0.8,
-                "structure_coverage": 8 / 9,
-                "perfect": 0.0,
-            },
-        ),
-        (
-            {"name": "The Red Fox", "count": 3, "price": 2.5},  # breaks the schema: everything hardened away
-            {**dict.fromkeys(PUBLISHED_NAMES, 0.0), "json_parse": 1.0, "required_key_recall": 0.5},
-        ),
-        ('{"name": "The Red Fox"}', dict.fromkeys(PUBLISHED_NAMES, 0.0)),
-        (MISSING, dict.fromkeys(PUBLISHED_NAMES, 0.0)),
-        (None, dict.fromkeys(PUBLISHED_NAMES, 0.0)),
+        # coverage 8/9 is below 0.95
+        ({**GOLD, "tags": ["x"]}, WRONG | {"path_recall": 0.8, "structure_coverage": 8 / 9}),
+        # breaks the schema: everything hardened away
+        ({"name": "The Red Fox", "count": 3, "price": 2.5}, NOTHING | {"json_parse": 1.0, "required_key_recall": 0.5}),
+        ('{"name": "The Red Fox"}', NOTHING),
+        (MISSING, NOTHING),
+        (None, NOTHING),
     ],
 )
 def test_by_hand(extracted, expected):
@@ -112,7 +103,6 @@ def test_the_case_may_choose_its_coverage_gate():
     [
         ({"properties": {"a": {"type": "string"}}}, {"a": "x"}, 0),  # no `type: object` on the way
         ({"type": "object", "properties": {"a": {"type": ["string", "null"]}}}, {"a": None}, 0),
-        ({"type": "object", "properties": {"a": {"type": ["string", "null"]}}}, {"a": "x"}, 1),
         ({"type": "object", "properties": {"a": {"type": ["string", "integer"]}}}, {"a": 2}, 1),
         ({"type": "object", "properties": {"a": {"type": ["string", "integer", "null"]}}}, {"a": None}, 1),
         ({"type": "object", "properties": {"a": {"type": ["null"]}}}, {"a": None}, 1),
@@ -121,7 +111,6 @@ def test_the_case_may_choose_its_coverage_gate():
         ({"type": "object", "properties": {"a": {"type": "number"}}}, {"a": True}, 0),
         ({"type": "object", "properties": {"a.b": {"type": "string"}}}, {"a.b": "x"}, 0),
         ({"type": "object", "properties": {"a[x]": {"type": "string"}}}, {"a[x]": "x"}, 1),
-        ({"type": "object", "properties": {"a[": {"type": "string"}}}, {"a[": "x"}, 1),
         ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1, 2], [3.0]], 2),
         ({"type": "array", "items": [{"type": "string"}]}, ["x"], 0),
     ],
@@ -134,7 +123,6 @@ def test_declared_types(schema, value, typed):
     ("gold", "value", "score"),
     [
         ("a", "the", 1.0),
-        ("", "an", 1.0),
         ("the", "the cat", 0.0),
         ("null", None, 1.0),
         (None, "null", 1.0),
@@ -148,23 +136,11 @@ def test_declared_types(schema, value, typed):
         ("snake_case", "snake case", 0.0),
         ("北京 市", "北京市", 0.0),
         ("x x y", "x y y", 2 / 3),
-        ("one two three " * 10, "three two one " * 10, 1.0),
         pytest.param(10**5000, 10**5000, 1.0, id="5001 digits"),
     ],
 )
 def test_token_f1(gold, value, score):
     assert token_f1(gold, value) == pytest.approx(score)
-
-
-@given(*[st.text(alphabet="abThen ,_-\x1c\x85éß1", max_size=60)] * 2)
-def test_words_are_those_of_a_search_in_the_text(gold, value):
-    ours, theirs = (
-        Counter(word for word in re.findall(r"\w+", text.lower()) if word not in {"a", "an", "the"})
-        for text in (gold, value)
-    )
-    assert words(gold) == ours
-    both, shared = ours.total() + theirs.total(), (ours & theirs).total()
-    assert token_f1(gold, value) == (2 * shared / both if ours and theirs else float(both == 0))
 
 
 def test_words_of_a_long_text_lose_articles_and_punctuation():
@@ -199,25 +175,7 @@ def test_values_too_deep_to_walk_measure_nothing():
     assert measure(nested(150), gold=nested(150), schema={})["perfect"] == 1.0
 
 
-plain_names = st.text("abc", min_size=1, max_size=2)
-leaves = st.sampled_from(["x", "the x", "", 1, 1.0, True, 0.0, -0.0, 2.5, None, "null"])
-plain = st.recursive(
-    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(plain_names, inner, max_size=3), max_leaves=12
-)
-schemas = st.recursive(
-    st.fixed_dictionaries({"type": st.sampled_from(["string", "integer", "number", "boolean", ["null", "string"]])}),
-    lambda inner: (
-        st.builds(lambda items: {"type": "array", "items": items}, inner)
-        | st.builds(
-            lambda properties: {"type": "object", "properties": properties},
-            st.dictionaries(plain_names, inner, max_size=3),
-        )
-    ),
-    max_leaves=6,
-)
-
-
-@given(json_values, json_values, schemas | st.just({}))
+@given(json_values, json_values, schemas)
 def test_measures_stay_between_0_and_1(gold, extracted, schema):
     measures = measure(extracted, gold=gold, schema=schema)
     assert set(measures) == set(PUBLISHED_NAMES)
@@ -245,7 +203,6 @@ def test_a_copy_is_perfect(value):
         ({"a[0]b": {"type": "string"}}, {"a[0]b": "v"}, {"type_safety": 0.0}),
         # brackets without a number stop the published program: read as any key
         ({"a[x]": {"type": "string"}}, {"a[x]": "v"}, {"type_safety": 1.0}),
-        ({"a[": {"type": "string"}}, {"a[": "v"}, {"type_safety": 1.0}),
     ],
 )
 def test_paths_of_odd_names(schema, value, measures):
@@ -254,7 +211,7 @@ def test_paths_of_odd_names(schema, value, measures):
 
 
 required_names = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4)
-schemas = st.recursive(
+required_schemas = st.recursive(
     st.sampled_from([{"type": "string"}, {}, True, {"type": "array"}, {"type": "object", "required": ["a"]}]),
     lambda inner: (
         st.builds(
@@ -266,16 +223,16 @@ schemas = st.recursive(
     ),
     max_leaves=8,
 )
-values = st.recursive(
+
+
+rows_of_keys = st.recursive(
     st.none(),
-    lambda inner: (
-        st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3) | st.lists(inner, min_size=1, max_size=2)
-    ),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3) | st.lists(inner, min_size=1, max_size=2),
     max_leaves=10,
 )
 
 
-@given(schema=schemas, value=values)
+@given(schema=required_schemas, value=rows_of_keys)
 def test_required_keys_are_missed_one_by_one(schema, value):
     declared = DocumentSchema(schema)
     missing = sorted({path for path in declared.required if not exists(value, re.findall(r"\[\]|\w+", path))})

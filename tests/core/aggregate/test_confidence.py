@@ -221,7 +221,9 @@ def test_too_few_cases_say_how_many_are_needed():
     assert propose_threshold([[ConfidentValue(0.9, True)]] * 40, 0.99) is None
 
 
-values = st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.55, 0.9, 1.0]), st.booleans()).map(lambda drawn: ConfidentValue(*drawn))
+values = st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.55, 0.9, 1.0]), st.booleans()).map(
+    lambda drawn: ConfidentValue(*drawn)
+)
 
 
 @given(st.lists(st.lists(values, max_size=6), min_size=1, max_size=8))

@@ -1,4 +1,4 @@
-"""A run's aggregate from case results."""
+"""A run's aggregate from case results: rows, means, tables by field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pytest_extract.core.aggregate import (
     aggregate,
     by_depth,
     case_rows,
+    field_table,
     measure_means,
+    struct_eval_run,
 )
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.measures import MEASURES
@@ -28,20 +30,12 @@ def score(value=1.0, failure=None):
 
 
 def result(name, *scores, outcome=Outcome.PASSED, model=None, complexity="easy", depth=2, broken=()):
-    attempts = tuple(
-        Attempt(index=index, outcome=Outcome.BROKEN if index in broken else outcome, score=given)
-        for index, given in enumerate(scores)
-    )
+    outcomes = [Outcome.BROKEN if index in broken else outcome for index in range(len(scores))]
+    attempts = [Attempt(index=index, outcome=outcomes[index], score=given) for index, given in enumerate(scores)]
     return CaseResult(
-        nodeid=name,
-        case_id=name,
-        file="f",
-        variant=Variant(model=model),
-        outcome=outcome,
-        attempts=attempts,
-        complexity=complexity,
-        shape={"depth": depth},
-    )
+        nodeid=name, case_id=name, file="f", variant=Variant(model=model), outcome=outcome, attempts=tuple(attempts),
+        complexity=complexity, shape={"depth": depth},
+    )  # fmt: skip
 
 
 RUN = [
@@ -57,61 +51,72 @@ def test_rows_are_cases_with_the_mean_of_their_repeats():
     rows = case_rows(RUN)
     assert [(row.case, row.weight, row.depth) for row in rows] == [("a", 1.0, 2), ("b", 3.0, 5), ("e", 2.0, 3)]
     assert rows[1].measures["f1"] == pytest.approx(0.6)
-
-
-def test_a_broken_repeat_takes_no_part():
-    (row,) = case_rows([result("a", score(1.0), score(0.0), broken=(1,))])
-    assert row.measures["f1"] == 1.0
+    (half,) = case_rows([result("a", score(1.0), score(0.0), broken=(1,))])
+    assert half.measures["f1"] == 1.0, "a broken repeat takes no part"
     assert case_rows([result("a", score(0.0), broken=(0,))]) == []
-
-
-def test_means_are_plain_and_weighted():
-    found = aggregate(RUN, samples=50)
-    assert (found.cases, found.scored, found.broken, found.not_run) == (5, 3, 1, 1)
-    means = found.measures["pass_rate"]
-    assert means.plain.mean == pytest.approx((1.0 + 0.6 + 0.0) / 3)
-    assert means.weighted is not None
-    assert means.weighted.mean == pytest.approx((1.0 + 3 * 0.6 + 0.0) / 6)
-    assert means.plain.low <= means.plain.mean <= means.plain.high
-    assert list(found.measures) == list(MEASURES)
-
-
-def test_without_known_complexity_there_is_no_weighted_mean():
-    found = aggregate([result("a", score(1.0), complexity=None)], samples=10)
-    assert found.sob_weighted is None
-    assert found.measures["f1"].weighted is None
 
 
 def test_all_systems_have_their_numbers():
     found = aggregate(RUN, samples=50)
+    assert (found.cases, found.scored, found.broken, found.not_run) == (5, 3, 1, 1)
+    assert list(found.measures) == list(MEASURES)
+    means = found.measures["pass_rate"]
+    assert (means.plain.mean, means.weighted.mean) == pytest.approx(((1.0 + 0.6) / 3, (1.0 + 3 * 0.6) / 6))
+    assert means.plain.low <= means.plain.mean <= means.plain.high
     assert found.rates.valid_rate == pytest.approx(3 / 4)
     assert found.rates.failures == {"no_json": 1}
-    assert found.sob is not None
     assert found.sob.metrics["schema_compliance"].mean == pytest.approx((1.0 + 0.6) / 3)
     assert found.by_depth["medium"] == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
-    assert found.by_depth["hard"]["strict"] == pytest.approx(0.6)
-    assert found.by_depth["all"]["strict"] == pytest.approx(1.6 / 3)
-    assert found.fields["a"].match == 1
-    assert found.fields["a"].mismatch == 2
-    assert found.fields["a"].records == {"a", "b"}
+    assert [found.by_depth[name]["strict"] for name in ("hard", "all")] == pytest.approx([0.6, 1.6 / 3])
+    counts = found.fields["a"]
+    assert (counts.match, counts.mismatch, counts.records) == (1, 2, {"a", "b"})
 
 
-def test_a_run_of_nothing():
+def test_what_there_is_nothing_for_is_left_out():
     found = aggregate([])
     assert (found.cases, found.measures, found.sob, found.by_depth) == (0, {}, None, {})
     assert aggregate([result("c", outcome=Outcome.BROKEN)]).scored == 0
-
-
-def test_measures_that_not_every_row_has_are_left_out():
+    unknown = aggregate([result("a", score(1.0), complexity=None)], samples=10)
+    assert (unknown.sob_weighted, unknown.measures["f1"].weighted) == (None, None)
     rows = [CaseMeasures(case="a", measures={"f1": 1.0, "recall": 1.0}), CaseMeasures(case="b", measures={"f1": 0.0})]
     assert list(measure_means(rows, samples=10)) == ["f1"]
     assert by_depth(rows)["all"] == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
 
 
-@pytest.mark.parametrize("times", [1, 400], ids=["few cases", "many cases"])
+@pytest.mark.parametrize("times", [1, 400])
 def test_some_measures_alone_have_the_plain_intervals_of_all(times):
     results = [result("a", score(1.0)), result("a", score(1.0)), result("b", score(0.0))] * times
-    some = aggregate(results, samples=5, measures=("f1",))
-    assert some.measures["f1"].plain == aggregate(results, samples=5).measures["f1"].plain
+    some, every = aggregate(results, samples=5, measures=("f1",)), aggregate(results, samples=5)
+    assert some.measures["f1"].plain == every.measures["f1"].plain
     assert (some.measures["f1"].weighted, some.sob, some.fields) == (None, None, {})
-    assert some.rates == aggregate(results, samples=5).rates
+    assert some.rates == every.rates
+
+
+def leaf(pattern, status, score=0.0):
+    return field_result(pattern.replace("[]", "[0]"), status=status, score=score, pattern=pattern)
+
+
+def test_the_table_of_fields_counts_by_pattern():
+    table = field_table(
+        [
+            ("one", [leaf("rows[].a", "match", 1.0), leaf("rows[].a", "mismatch", 0.5), leaf("b", "skipped")]),
+            ("two", [leaf("rows[].a", "omission"), leaf("c", "judge_error")]),
+            ("three", [leaf("rows[].a", "hallucination")]),
+        ]
+    )
+    assert list(table) == ["rows[].a", "c"]
+    counts = table["rows[].a"]
+    assert (counts.match, counts.mismatch, counts.omission, counts.hallucination) == (1, 1, 1, 1)
+    assert counts.records == {"one", "two", "three"}
+    assert counts.mean_score == pytest.approx(1.5 / 4)
+    assert counts.precision == counts.recall == counts.f1 == pytest.approx(0.5)
+    assert (table["c"].total, table["c"].undecided) == (0, 1)
+    assert field_table([]) == {}
+
+
+def test_struct_extract_eval_s_numbers_of_nothing():
+    """Its published runs: `tests/core/test_vectors_xeval.py`."""
+    run = struct_eval_run([])
+    assert (run.mean_precision, run.mean_recall, run.mean_f1, run.total_records) == (1.0, 1.0, 1.0, 0)
+    undecided = struct_eval_run([[leaf("a", "judge_error")]])
+    assert (undecided.mean_f1, undecided.total_fields, undecided.total_batch_errors) == (1.0, 0, 1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_extract.regression.baseline import CI
@@ -11,17 +12,15 @@ from pytest_extract.regression.baseline import CI
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def parser_of(module: str, doc: str | None) -> argparse.ArgumentParser:
+    name = module.rpartition(".")[2]
+    how = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(prog=f"tests/fuzz {name}", description=doc, formatter_class=how)
+
+
 def put_row(cells: Sequence[object], widths: Sequence[int]) -> None:
     """Print one row as soon as it is known."""
     print("  ".join(str(cell).ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip(), flush=True)
-
-
-def put_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows in columns as wide as they need to be."""
-    lines = [[str(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    for line in lines:
-        put_row(line, widths)
 
 
 def quiet_env(**more: str) -> dict[str, str]:
@@ -29,9 +28,5 @@ def quiet_env(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "EXTRACT_"))}
     for name in (*CI, "FORCE_COLOR"):
         kept.pop(name, None)
-    return {
-        **kept,
-        "PYTHONPATH": str(ROOT),
-        "PYTEST_ADDOPTS": "-p no:randomly -p no:asyncio -p no:anyio -p no:hypothesispytest",
-        **more,
-    }
+    plugins = " ".join(f"-p no:{name}" for name in ("randomly", "asyncio", "anyio", "hypothesispytest"))
+    return {**kept, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": plugins, **more}

@@ -9,7 +9,6 @@ damaged, left behind or paid for twice. Exit status 1 for anything lost, damaged
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -21,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,23 +28,15 @@ from pathlib import Path
 from pytest_extract.errors import StoreError
 from pytest_extract.regression.baseline import read_baseline
 from pytest_extract.results import read_results
-from tests.fuzz.table import put_row, put_table, quiet_env
+from tests.fuzz.table import parser_of, put_row, quiet_env
 
 CASES = 24
 NOBODY = 65534
 RUN_S = 120
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "rows": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}},
-        },
-    },
-}
+ROW = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}}
+SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}, "rows": {"type": "array", "items": ROW}}}
 CONFTEST = """
-import json, os, time
+import os, time
 import pytest
 
 def log(*words):
@@ -75,9 +66,10 @@ def extractor():
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput"):
-        log("finish")
+        log("finish", str(time.time()))
 """
-OUTLETS = ("--extract-record=once", "--extract-report=r.jsonl", "--extract-report=r.html", "--extract-report=r.md", "--extract-report=r.csv", "--extract-baseline=b.json", "--extract-update-baseline")  # fmt: skip
+REPORTS = [f"--extract-report=r.{form}" for form in ("jsonl", "html", "md", "csv")]
+OUTLETS = ("--extract-record=once", *REPORTS, "--extract-baseline=b.json", "--extract-update-baseline")
 
 
 def make_project(folder: Path, cases: int = CASES, size: int = 40) -> None:
@@ -93,68 +85,53 @@ def make_project(folder: Path, cases: int = CASES, size: int = 40) -> None:
 
 @dataclass
 class Run:
-    """A pytest run in a project: its folder, its own log of calls, and what it printed."""
+    """A pytest run in a project, its own log of calls, and what it printed; `scratch` is where these two stand."""
 
     folder: Path
+    name: str = "first"
     workers: int = 0
     outlets: Sequence[str] = OUTLETS
-    extra: Sequence[str] = ()
     prefix: Sequence[str] = ()
     prepare: Callable[[], None] | None = None
     scratch: Path | None = None
-    name: str = "first"
     slow: bool = False
 
-    @property
-    def own(self) -> Path:
-        return self.scratch or self.folder.parent
-
-    @property
-    def log(self) -> Path:
-        return self.own / f"{self.name}.calls"
-
-    @property
-    def out(self) -> Path:
-        return self.own / f"{self.name}.out"
+    def __post_init__(self) -> None:
+        own = self.scratch or self.folder.parent
+        self.log, self.out, self.temporary = own / f"{self.name}.calls", own / f"{self.name}.out", own / "tmp"
 
     def start(self) -> subprocess.Popen[bytes]:
         workers = ["-n", str(self.workers)] if self.workers else ["-p", "no:xdist"]
-        command = [
-            *self.prefix,
-            sys.executable,
-            "-m",
-            "pytest",
-            "-v",
-            "-p",
-            "no:cacheprovider",
-            *workers,
-            *self.outlets,
-            *self.extra,
-        ]
-        temporary = self.own / "tmp"
-        temporary.mkdir(exist_ok=True)
-        temporary.chmod(0o777)
-        env = quiet_env(FUZZ_LOG=str(self.log), TMPDIR=str(temporary), COLUMNS="120")
-        if self.slow:
-            env["FUZZ_SLOW"] = "1"
+        pytest = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *workers, *self.outlets]
+        self.temporary.mkdir(exist_ok=True)
+        self.temporary.chmod(0o777)
+        env = quiet_env(FUZZ_LOG=str(self.log), TMPDIR=str(self.temporary), COLUMNS="120")
         with self.out.open("wb") as out:
             return subprocess.Popen(
-                command,
+                [*self.prefix, *pytest],
                 cwd=self.folder,
-                env=env,
+                env=env | ({"FUZZ_SLOW": "1"} if self.slow else {}),
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=self.prepare,  # noqa: PLW1509  # there are no threads here
             )
 
-    def to_end(self) -> int:
+    def until(self, reached: Callable[[Run], bool]) -> bool:
+        """Kill the run where it has reached something; say whether it did before its end."""
         process = self.start()
-        try:
-            return process.wait(RUN_S)
-        except subprocess.TimeoutExpired:
-            kill(process)
-            return -1
+        deadline = time.monotonic() + RUN_S
+        while process.poll() is None and time.monotonic() < deadline and not reached(self):
+            time.sleep(0.0005)
+        in_time = process.poll() is None
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        self.status = process.wait()
+        return in_time
+
+    def to_end(self) -> int:
+        self.until(lambda _: False)
+        return self.status
 
     @property
     def logged(self) -> list[str]:
@@ -169,16 +146,8 @@ class Run:
         return self.out.read_text(errors="replace")
 
     @property
-    def told_passed(self) -> set[str]:
-        """Cases that the run has told as passed."""
-        lines = re.findall(r"^.*PASSED.*$", self.printed, re.MULTILINE)
-        return {found[1] for line in lines if (found := re.search(r"::(c\d+)\b", line))}
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    def traceback(self) -> list[str]:
+        return ["a traceback"] if "INTERNALERROR" in self.printed or "Traceback" in self.printed else []
 
 
 @dataclass
@@ -188,305 +157,209 @@ class State:
     recorded: set[str] = field(default_factory=set)
     results: set[str] = field(default_factory=set)
     damaged: list[str] = field(default_factory=list)
-    strays: list[str] = field(default_factory=list)
 
 
 def state_of(folder: Path) -> State:
     state = State()
-    for path in folder.glob("extract-recordings/*/*.json"):
+
+    def read(path: Path) -> None:
+        if path.name == "r.jsonl":
+            state.results = {result.case_id for result in read_results(path).results}
+        elif path.name == "b.json":
+            read_baseline(path)
+        elif path.name == "r.html":
+            if not path.read_text().rstrip().endswith("</html>"):
+                raise ValueError("no whole page")
+        else:
+            state.recorded.add(json.loads(path.read_text())["case"].rpartition("::")[2])
+
+    own = (folder / name for name in ("r.jsonl", "b.json", "r.html"))
+    for path in (*filter(Path.exists, own), *folder.glob("extract-recordings/*/*.json")):
         try:
-            body = json.loads(path.read_text())
-            state.recorded.add(body["case"].rpartition("::")[2])
-        except (ValueError, KeyError) as error:
-            state.damaged.append(f"{path.name}: {error}")
-    results = folder / "r.jsonl"
-    if results.exists():
-        try:
-            state.results = {result.case_id for result in read_results(results).results}
-        except StoreError as error:
-            state.damaged.append(str(error))
-    baseline = folder / "b.json"
-    if baseline.exists():
-        try:
-            read_baseline(baseline)
-        except StoreError as error:
-            state.damaged.append(str(error))
-    page = folder / "r.html"
-    if page.exists() and not page.read_text().rstrip().endswith("</html>"):
-        state.damaged.append("r.html: no whole page")
-    state.strays = [str(path.relative_to(folder)) for path in folder.rglob("*.tmp")]
+            read(path)
+        except (StoreError, ValueError, KeyError) as error:
+            state.damaged.append(f"{path.name} damaged: {error}")
     return state
 
 
 @dataclass
 class Fate:
-    """A run that was ended, and the run after it."""
+    """A run that was ended, what was left of it, and what was wrong with that and with the run after it."""
 
     moment: str
-    workers: int
-    calls: int = 0
-    recorded: int = 0
-    lost: list[str] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
-    twice: list[str] = field(default_factory=list)
-    strays: list[str] = field(default_factory=list)
-    not_green: str = ""
+    calls: int
+    recorded: int
+    problems: list[str]
     in_time: bool = True
-
-    @property
-    def bad(self) -> bool:
-        return bool(self.lost or self.damaged or self.twice or self.not_green)
+    strays: int = 0
 
 
-def when_called(run: Run, count: int, delay: float) -> Callable[[], bool]:
-    return lambda: len(run.calls) >= count and (time.sleep(delay) or True)
+def rerun(first: Run, left: State, moment: str, problems: list[str], *, in_time: bool = True) -> Fate:
+    """Run again what ended badly: that must be green, and pay for nothing that was recorded."""
+    second = Run(first.folder, "second", first.workers, scratch=first.scratch)
+    status = second.to_end()
+    after = state_of(second.folder)
+    twice = {call for call in second.calls if call in left.recorded or second.calls.count(call) > 1}
+    problems = [*problems, *left.damaged, *after.damaged, *(f"{case} paid twice" for case in sorted(twice))]
+    if (status, len(after.results), len(after.recorded)) != (0, CASES, CASES):
+        tail = " | ".join(second.printed.splitlines()[-3:])
+        problems.append(f"exit {status}, {len(after.results)} results, {len(after.recorded)} recordings: {tail}")
+    strays = len([*second.folder.rglob("*.tmp")])
+    return Fate(moment, len(first.calls), len(left.recorded), problems, in_time, strays)
 
 
-def when_finishing(run: Run, delay: float) -> Callable[[], bool]:
-    return lambda: "finish" in run.logged and (time.sleep(delay) or True)
+# --- kills
 
 
-def when_writing(run: Run, nth: int) -> Callable[[], bool]:
+def written(nth: int) -> Callable[[Run], bool]:
     """Return a watch for the `nth` temporary file: written, and not yet renamed."""
-    run.slow = True
-    return lambda: run.logged.count("rename") >= nth
+    return lambda run: run.logged.count("rename") >= nth
 
 
 def kill_and_rerun(
-    folder: Path, template: Path, moment: str, workers: int, watch_of: Callable[[Run], Callable[[], bool]]
+    folder: Path, template: Path, moment: str, reached: Callable[[Run], bool], *, workers: int = 0, slow: bool = False
 ) -> Fate:
-    """Start a run, kill it when `watch` says so, look at what it left, and run it again."""
+    """Start a run, kill it when it has reached something, look at what it left, and run it again."""
     project = folder / "project"
     make_project(project)
-    shutil.copy(template / "b.json", project)  # a page and a baseline of before, which must stay whole or be replaced
-    shutil.copy(template / "r.html", project)
-    first = Run(project, workers)
-    watch = watch_of(first)
-    process = first.start()
-    deadline = time.monotonic() + RUN_S
-    while process.poll() is None and time.monotonic() < deadline and not watch():
-        time.sleep(0.0005)
-    in_time = process.poll() is None
-    kill(process)
+    for name in ("b.json", "r.html"):  # a page and a baseline of before, which must stay whole or be replaced
+        shutil.copy(template / name, project)
+    first = Run(project, workers=workers, slow=slow)
+    in_time = first.until(reached)
     left = state_of(project)
-    fate = Fate(
-        moment, workers, calls=len(first.calls), recorded=len(left.recorded), damaged=left.damaged, in_time=in_time
-    )
-    told = first.told_passed
-    fate.lost = sorted(f"{case} was told as passed, but {what}" for what, there in (("is not recorded", left.recorded), ("has no result", left.results)) for case in told - there)  # fmt: skip
-    return again(fate, Run(project, workers, name="second"), left.recorded)
+    passed = {found[1] for line in re.findall(r"^.*PASSED.*$", first.printed, re.MULTILINE) if (found := re.search(r"::(c\d+)\b", line))}  # fmt: skip
+    lost = [f"{case} was told as passed, but is not recorded" for case in passed - left.recorded]
+    lost += [f"{case} was told as passed, but has no result" for case in passed - left.results]
+    return rerun(first, left, moment, lost, in_time=in_time)
 
 
-def again(fate: Fate, second: Run, recorded: set[str], cases: int = CASES) -> Fate:
-    status = second.to_end()
-    after = state_of(second.folder)
-    fate.twice = sorted(set(second.calls) & recorded) + [
-        case for case in set(second.calls) if second.calls.count(case) > 1
-    ]
-    fate.damaged += after.damaged
-    fate.strays = after.strays
-    if status != 0 or len(after.results) != cases or len(after.recorded) != cases:
-        tail = " | ".join(second.printed.splitlines()[-3:])
-        fate.not_green = f"exit status {status}, {len(after.results)} results, {len(after.recorded)} recordings: {tail}"
-    return fate
-
-
-def kills(folder: Path, count: int, seed: int) -> list[Fate]:
+def kills(folder: Path, count: int, seed: int) -> Iterator[Fate]:
     rng = random.Random(seed)
     template = folder / "template" / "project"
     make_project(template)
-    begin = time.monotonic()
     whole = Run(template)
     if whole.to_end() != 0:
         raise SystemExit(f"the run that is not killed fails:\n{whole.printed}")
-    ending = _ending_s(whole)
-    print(f"a whole run takes {time.monotonic() - begin:.1f} s, of which it ends for {ending:.2f} s", flush=True)
-    fates = []
-    put_row(HEAD, WIDTHS)
+    ending = max(0.05, time.time() - float(whole.logged[-1].removeprefix("finish ")))
     for number in range(count):
-        workers = 2 if number % 2 else 0
-        kind = number // 2 % 3
-        if kind == 0:
-            at, delay = rng.randint(1, CASES), rng.uniform(0, 0.03)
-            fate = _one(folder, number, template, f"{at} calls + {delay * 1000:.0f} ms", workers, lambda run, at=at, delay=delay: when_called(run, at, delay))  # fmt: skip
-        elif kind == 1:
-            delay = rng.uniform(0, ending)
-            fate = _one(folder, number, template, f"ending + {delay * 1000:.0f} ms", workers, lambda run, delay=delay: when_finishing(run, delay))  # fmt: skip
-        else:
-            nth = rng.randint(1, CASES + 4)
-            fate = _one(folder, number, template, f"temporary file {nth}", workers, lambda run, nth=nth: when_writing(run, nth))  # fmt: skip
-        fates.append(fate)
-        put_row(_cells(fate), WIDTHS)
-    return fates
+        workers, kind, at = 2 * (number % 2), number // 2 % 3, rng.randint(1, CASES)
+        delay = rng.uniform(0, (0.03, ending, 0)[kind])
+        moment = (f"{at} calls", "ending", f"temporary file {at}")[kind]
 
+        def reached(run: Run, kind: int = kind, at: int = at, delay: float = delay) -> bool:
+            there = (len(run.calls) >= at, any(line.startswith("finish") for line in run.logged), written(at)(run))[
+                kind
+            ]
+            return there and (time.sleep(delay) or True)
 
-HEAD = ("killed at", "workers", "calls", "recorded", "lost", "damaged", "twice", "strays", "", "")
-WIDTHS = (22, 7, 5, 8, 4, 7, 5, 6, 9, 0)
-
-
-def _cells(fate: Fate) -> list[str]:
-    told = "; ".join([*fate.lost[:2], *fate.damaged[:2], *fate.twice[:2], fate.not_green])
-    counts = (fate.calls, fate.recorded, len(fate.lost), len(fate.damaged), len(fate.twice), len(fate.strays))
-    late = "" if fate.in_time else "had ended"
-    return [fate.moment, str(fate.workers or "serial"), *map(str, counts), late, told]
-
-
-def _one(
-    folder: Path, number: int, template: Path, moment: str, workers: int, watch_of: Callable[[Run], Callable[[], bool]]
-) -> Fate:
-    own = folder / f"kill{number}"
-    fate = kill_and_rerun(own, template, moment, workers, watch_of)
-    if not fate.bad:
-        shutil.rmtree(own)
-    return fate
-
-
-def _ending_s(run: Run) -> float:
-    """Measure how long a run takes from the session's finish to its exit."""
-    shutil.rmtree(run.folder / "extract-recordings")
-    timed = Run(run.folder, name="timed")
-    process = timed.start()
-    while process.poll() is None and "finish" not in timed.logged:
-        time.sleep(0.001)
-    begin = time.monotonic()
-    process.wait(RUN_S)
-    return max(time.monotonic() - begin, 0.05)
+        own, told = folder / f"kill{number}", f"{moment} + {delay * 1000:.0f} ms, {workers} workers"
+        fate = kill_and_rerun(own, template, told, reached, workers=workers, slow=kind == 2)
+        if not fate.problems:
+            shutil.rmtree(own)
+        yield fate
 
 
 # --- no room, no right
 
 
-@dataclass(frozen=True)
-class Check:
-    """What a run did where it could not write; `problem` is empty when that was right."""
-
-    what: str
-    status: int
-    calls: int
-    problem: str
-
-
-def full_disk(folder: Path, kilobytes: int = 260) -> list[Check | str]:
+def full_disk(folder: Path, kilobytes: int = 260) -> Iterator[Fate | str]:
     """Run on a disk that fills up, give it room, and run again."""
     disk = folder / "disk"
     disk.mkdir(parents=True)
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(disk)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(disk)]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
     if mounted.returncode != 0:
-        return [f"full disk: skipped, a tmpfs cannot be mounted here ({mounted.stderr.strip()})"]
+        yield f"full disk: skipped, a tmpfs cannot be mounted here ({mounted.stderr.strip()})"
+        return
     try:
-        return [_short_of_room("full disk", disk / "project", folder, None, lambda: subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True))]  # fmt: skip
+        room = ["mount", "-o", "remount,size=64m", str(disk)]
+        run = Run(disk / "project", scratch=folder)
+        yield _short_of_room("full disk", run, lambda: subprocess.run(room, check=True))
     finally:
         subprocess.run(["umount", str(disk)], check=False)
 
 
-def small_files(folder: Path, size: int = 30_000) -> list[Check | str]:
+def small_files(folder: Path, size: int = 30_000) -> Iterator[Fate | str]:
     """Run where no file may grow beyond `size` bytes."""
-
-    def prepare() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    return [_short_of_room("limit on the size of files", folder / "project", folder, prepare, lambda: None)]
+    folder.mkdir(parents=True, exist_ok=True)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # noqa: E731
+    yield _short_of_room("limit on the size of files", Run(folder / "project", prepare=limit), lambda: None)
 
 
-def _short_of_room(
-    what: str, project: Path, own: Path, prepare: Callable[[], None] | None, mend: Callable[[], object]
-) -> Check:
-    own.mkdir(parents=True, exist_ok=True)
-    make_project(project)
-    first = Run(project, prepare=prepare, scratch=own)
+def _short_of_room(what: str, first: Run, give_room: Callable[[], object]) -> Fate:
+    make_project(first.folder)
     status = first.to_end()
-    left = state_of(project)
-    problems = [*left.damaged]
-    if status != 1:
-        problems.append(f"exit status {status} instead of 1")
-    if "INTERNALERROR" in first.printed or "Traceback" in first.printed:
-        problems.append("a traceback")
+    left = state_of(first.folder)
+    problems = [*first.traceback] if status == 1 else [*first.traceback, f"exit status {status} instead of 1"]
     if "cannot be written" not in first.printed and "not recorded" not in first.printed:
         problems.append("nothing said")
-    mend()
-    fate = again(Fate(what, 0), Run(project, scratch=own, name="second"), left.recorded)
-    problems += [*fate.damaged, *(f"{case} paid twice" for case in fate.twice)] + (
-        [fate.not_green] if fate.not_green else []
-    )
-    return Check(f"{what} ({len(left.recorded)} of {CASES} recorded)", status, len(first.calls), "; ".join(problems))
+    give_room()
+    return rerun(first, left, what, problems)
 
 
 PLACES = {
     "recordings": ("--extract-record=once", "--extract-recordings={}/rec"),
-    "jsonl": ("--extract-report={}/r.jsonl",),
-    "html": ("--extract-report={}/r.html",),
-    "markdown": ("--extract-report={}/r.md",),
-    "csv": ("--extract-report={}/r.csv",),
+    **{form: (f"--extract-report={{}}/r.{form}",) for form in ("jsonl", "html", "md", "csv")},
     "baseline": ("--extract-baseline={}/b.json", "--extract-update-baseline"),
 }
 
 
-def read_only(folder: Path) -> list[Check | str]:
+def read_only(folder: Path) -> Iterator[Fate | str]:
     """Run as a user who may not write where the options point: refused (exit status 4) before anything is called."""
     prefix: list[str] = []
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
-            return ["read-only folder: skipped, root needs setpriv to run as a user without rights"]
+            yield "read-only folder: skipped, root needs setpriv to run as a user without rights"
+            return
         prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        folder.mkdir(parents=True)
         for parent in (folder, *folder.parents):
-            with suppress(OSError):
-                if parent.stat().st_uid == 0 and str(parent).startswith(tempfile.gettempdir() + "/"):
-                    parent.chmod(0o755)
-    found: list[Check | str] = []
+            if str(parent).startswith(tempfile.gettempdir() + "/"):
+                parent.chmod(0o755)
     for option, arguments in PLACES.items():
-        own = folder / option.strip("-")
+        own = folder / option
         project, closed = own / "project", own / "closed"
         make_project(project, 3)
         closed.mkdir()
-        closed.chmod(0o555)
-        project.chmod(0o555)
-        own.chmod(0o777)
-        run = Run(project, outlets=[a.format(closed) for a in arguments], prefix=prefix)
-        run.out.touch()
+        for path, mode in ((closed, 0o555), (project, 0o555), (own, 0o777)):
+            path.chmod(mode)
+        run = Run(project, outlets=[each.format(closed) for each in arguments], prefix=prefix)
         status = run.to_end()
         if status == 1 and "PermissionError" in run.printed and not run.calls and "pytest_extract" not in run.printed:
-            return [f"read-only folder: skipped, the other user cannot run this Python: {run.printed[-200:]}"]
-        wrong = [] if status == 4 else [f"exit status {status} instead of 4"]
-        wrong += [f"{len(run.calls)} calls paid before that"] if run.calls else []
-        wrong += ["a traceback"] if "Traceback" in run.printed or "INTERNALERROR" in run.printed else []
-        found.append(Check(f"read-only {option}", status, len(run.calls), "; ".join(wrong)))
-        project.chmod(0o755)
-        closed.chmod(0o755)
-    return found
+            yield f"read-only folder: skipped, the other user cannot run this Python: {run.printed[-200:]}"
+            return
+        problems = [*run.traceback] if status == 4 else [*run.traceback, f"exit status {status} instead of 4"]
+        problems += [f"{len(run.calls)} calls paid before that"] if run.calls else []
+        yield Fate(f"read-only {option}", len(run.calls), 0, problems)
+        for path in (project, closed):
+            path.chmod(0o755)
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="tests/fuzz kills", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = parser_of(__name__, __doc__)
     parser.add_argument("--kills", type=int, default=100, metavar="N", help="runs to kill (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="other seeds, other moments (default %(default)s)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="work there and keep what went wrong")
     args = parser.parse_args(argv)
     folder = args.keep or Path(tempfile.mkdtemp(prefix="fuzz-kills-"))
     folder.mkdir(parents=True, exist_ok=True)
+    widths = (34, 5, 8, 6, 9, 0)
+    fates: list[Fate] = []
     try:
-        return _all(folder, args.kills, args.seed)
+        put_row(("ended at", "calls", "recorded", "strays", "", ""), widths)
+        parts = [full_disk(folder / "full"), small_files(folder / "small"), read_only(folder / "closed")]
+        for fate in (
+            fate for part in [kills(folder, args.kills, args.seed) if args.kills else (), *parts] for fate in part
+        ):
+            if isinstance(fate, str):
+                print(fate)
+                continue
+            fates.append(fate)
+            late = "" if fate.in_time else "had ended"
+            put_row((fate.moment, fate.calls, fate.recorded, fate.strays, late, "; ".join(fate.problems[:6])), widths)
     finally:
         if args.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _all(folder: Path, count: int, seed: int) -> int:
-    fates = kills(folder, count, seed) if count else []
-    if fates:
-        print(
-            f"\n{len(fates)} kills, {sum(f.in_time for f in fates)} of them before the run had ended: "
-            f"{sum(len(f.lost) for f in fates)} results lost, {sum(len(f.damaged) for f in fates)} files damaged, "
-            f"{sum(len(f.twice) for f in fates)} calls paid twice, {sum(bool(f.not_green) for f in fates)} second runs not "
-            f"green, {sum(len(f.strays) for f in fates)} temporary files left behind"
-        )
-    checks = [*full_disk(folder / "full"), *small_files(folder / "small"), *read_only(folder / "closed")]
-    for line in (check for check in checks if isinstance(check, str)):
-        print(line)
-    made = [check for check in checks if isinstance(check, Check)]
-    put_table(("where", "exit status", "calls", ""), [(c.what, c.status, c.calls, c.problem) for c in made])
-    return 1 if any(fate.bad for fate in fates) or any(check.problem for check in made) else 0
+    bad = sum(bool(fate.problems) for fate in fates)
+    print(f"\n{len(fates)} runs, {bad} of them with something lost, damaged, paid twice or not refused in time")
+    return 1 if bad else 0

@@ -8,21 +8,19 @@ that a retry mends *passed*; and no case may take longer than its attempts are a
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_extract.results import read_results
 from tests.extraction.judge.questions import asked_of
-from tests.fuzz.table import put_table, quiet_env
+from tests.fuzz.table import parser_of, put_row, quiet_env
 from tests.llm_server import (
     MODEL,
     LlmServer,
@@ -52,21 +50,19 @@ SLACK_S = 3.0
 """What a case may take beyond its attempts: waits between them, and a busy machine."""
 
 
-def shaped(body: Any) -> Reply:
-    return Reply(body=body)
+def shaped(**parts: Any) -> Reply:
+    return Reply(body={**GOOD.body, **parts})
 
 
 def message(content: Any) -> Reply:
-    body = json.loads(json.dumps(GOOD.body))
-    body["choices"][0]["message"]["content"] = content
-    return Reply(body=body)
+    return shaped(choices=[{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}])
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Replies in order, the last one for ever; the outcome and failure kind that the case must have.
+    """Replies in order, the last one for ever; the outcomes and the failure kind that the case may have.
 
-    `calls` is how many calls it may cost; `outcome` may be several, where either is right.
+    `calls` is how many calls it may cost.
     """
 
     name: str
@@ -84,8 +80,12 @@ def mended(name: str, *before: Reply) -> Behaviour:
     return Behaviour(name, [*before, GOOD], "passed", None, len(before) + 1)
 
 
+def bad(kind: str | None, name: str, reply: Reply) -> Behaviour:
+    return Behaviour(name, [reply], "failed", kind)
+
+
 BEHAVIOURS = (
-    Behaviour("good", [GOOD], "passed"),
+    mended("good"),
     mended("429 twice, then good", rate_limited(), rate_limited()),
     mended("429 with Retry-After 0, then good", rate_limited(0)),
     broken("429 for ever", rate_limited()),
@@ -96,13 +96,11 @@ BEHAVIOURS = (
     broken("500 with a page", Reply(status=500, body="<html><b>Oops</b></html>")),
     mended("502, then good", server_error(502)),
     mended("503 twice, then good", server_error(503), server_error(503)),
-    broken("503 for ever", server_error(503)),
     broken("529 for ever", server_error(529)),
     broken("401", failed(401, "Incorrect API key provided"), calls=1),
     broken("403", failed(403, "no access"), calls=1),
     broken("404", failed(404, "no such model", code="model_not_found"), calls=1),
     broken("400", failed(400, "bad request"), calls=1),
-    Behaviour("context length", [context_length()], "failed", "context_length"),
     broken("nothing, for ever", slow(60, GOOD)),
     mended("nothing once, then good", slow(60, GOOD)),
     Behaviour("good after 1 s", [slow(1, GOOD)], "passed"),
@@ -118,86 +116,66 @@ BEHAVIOURS = (
     broken("empty body", Reply(body="")),
     broken("bytes", Reply(body=b"\xff\xfe\x00\x80garbage\x00")),
     broken("not gzip", Reply(body="{}", headers={"Content-Encoding": "gzip"})),
-    broken("shape: {}", shaped({})),
-    broken("shape: null", shaped(None)),
-    broken("shape: a list", shaped([])),
-    broken("shape: a text", shaped("hello")),
-    broken("shape: choices null", shaped({**GOOD.body, "choices": None})),
-    broken("shape: choices empty", shaped({**GOOD.body, "choices": []})),
-    broken("shape: choices a text", shaped({**GOOD.body, "choices": "none"})),
-    broken("shape: choices [{}]", shaped({**GOOD.body, "choices": [{}]})),
-    broken("shape: choices [7]", shaped({**GOOD.body, "choices": [7]})),
-    broken(
-        "shape: message null",
-        shaped({**GOOD.body, "choices": [{"index": 0, "finish_reason": "stop", "message": None}]}),
-    ),
+    *(broken(f"shape: {body!r}", Reply(body=body)) for body in ({}, None, [], "hello")),
+    *(broken(f"shape: choices {each!r}", shaped(choices=each)) for each in (None, [], "none", [{}], [7])),
+    broken("shape: message null", shaped(choices=[{"index": 0, "finish_reason": "stop", "message": None}])),
     broken("shape: content a number", message(7)),
     broken("shape: content an object", message(GOLD)),
-    broken("shape: an error with status 200", shaped({"error": {"message": "overloaded", "type": "error"}})),
-    Behaviour("shape: no usage", [shaped({k: v for k, v in GOOD.body.items() if k != "usage"})], "passed"),
-    Behaviour(
-        "shape: usage of texts",
-        [shaped({**GOOD.body, "usage": {"prompt_tokens": "many", "completion_tokens": None}})],
-        "passed broken",
-        None,
-        ATTEMPTS,
-    ),
-    Behaviour("shape: nested 100,000 deep", [Reply(body="[" * 100_000)], "broken", None, ATTEMPTS),
-    Behaviour("empty answer", [empty()], "failed", "empty_response"),
-    Behaviour("content null", [message(None)], "failed", "empty_response"),
-    Behaviour("refusal", [refused()], "failed", "refusal"),
-    Behaviour("content filter", [filtered()], "failed", "refusal"),
-    Behaviour("finish reason length", [truncated('{"vendor": "AC')], "failed", "truncated_json"),
-    Behaviour("finish reason length, nothing", [truncated("")], "failed", "empty_response"),
-    Behaviour("prose", [answer("I am sorry, which invoice?")], "failed", "no_json"),
-    Behaviour("wrong values", [answer('{"vendor": "Other", "total": 1}')], "failed", None),
+    broken("shape: an error with status 200", Reply(body={"error": {"message": "overloaded", "type": "error"}})),
+    broken("shape: nested 100,000 deep", Reply(body="[" * 100_000)),
+    Behaviour("shape: no usage", [Reply(body={k: v for k, v in GOOD.body.items() if k != "usage"})], "passed"),
+    Behaviour("shape: usage of texts", [shaped(usage={"prompt_tokens": "many"})], "passed broken", None, ATTEMPTS),
+    bad("context_length", "context length", context_length()),
+    bad("empty_response", "empty answer", empty()),
+    bad("empty_response", "content null", message(None)),
+    bad("refusal", "refusal", refused()),
+    bad("refusal", "content filter", filtered()),
+    bad("truncated_json", "finish reason length", truncated('{"vendor": "AC')),
+    bad("empty_response", "finish reason length, nothing", truncated("")),
+    bad("no_json", "prose", answer("I am sorry, which invoice?")),
+    bad(None, "wrong values", answer('{"vendor": "Other", "total": 1}')),
 )
 
-CONFTEST = """
+CONFTEST = f"""
 import pytest
 from pytest_extract import LitellmExtractor
 from pytest_extract.extraction.litellm import Retry
 
 @pytest.fixture(scope="session")
 def extractor():
-    return LitellmExtractor(model="{model}", retry=Retry(attempts={attempts}, timeout_s={timeout_s}, first_wait_s=0.05))
+    retry = Retry(attempts={ATTEMPTS}, timeout_s={TIMEOUT_S}, first_wait_s=0.05)
+    return LitellmExtractor(model="{MODEL}", retry=retry)
 """
 
 
-def run_pytest(folder: Path, *args: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args]
-    return subprocess.run(
-        command, cwd=folder, env=quiet_env(**env), capture_output=True, text=True, check=False, timeout=900
-    )
+def run(folder: Path, conftest: str, cases: list[Any], *args: str, reply: Any) -> str:
+    """Run pytest on cases beside a server, and return what it printed."""
+    folder.mkdir(parents=True)
+    (folder / "conftest.py").write_text(conftest)
+    (folder / "all.extract.yaml").write_text(json.dumps({"cases": cases}))
+    with LlmServer() as server:
+        server.otherwise = reply
+        return python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args, **server.env).stdout
 
 
-@dataclass(frozen=True)
-class Row:
-    behaviour: Behaviour
-    outcome: str
-    kind: str | None
-    calls: int
-    seconds: float
-    message: str
-    timeout_s: float = TIMEOUT_S
-
-    @property
-    def wrong(self) -> str:
-        wanted = self.behaviour
-        if self.outcome not in wanted.outcome.split():
-            return f"should be {wanted.outcome}"
-        if wanted.kind is not None and self.kind != wanted.kind:
-            return f"should be {wanted.kind}"
-        if self.calls > wanted.calls:
-            return f"should take {wanted.calls} calls"
-        most = wanted.calls * self.timeout_s + SLACK_S
-        return f"should end within {most:g} s" if self.seconds > most else ""
+def python(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    how = {"cwd": folder, "env": quiet_env(**env), "capture_output": True, "text": True, "timeout": 900}
+    return subprocess.run([sys.executable, *args], check=False, **how)
 
 
-def extractor_rows(
-    folder: Path, behaviours: Sequence[Behaviour] = BEHAVIOURS, timeout_s: float = TIMEOUT_S
-) -> list[Row]:
-    """Run a case for each behaviour, one after the other, and return what became of it."""
+def wrong_with(wanted: Behaviour, outcome: str, kind: str | None, calls: int, seconds: float) -> str:
+    if outcome not in wanted.outcome.split():
+        return f"should be {wanted.outcome}"
+    if wanted.kind is not None and kind != wanted.kind:
+        return f"should be {wanted.kind}"
+    if calls > wanted.calls:
+        return f"should take {wanted.calls} calls"
+    most = wanted.calls * TIMEOUT_S + SLACK_S
+    return f"should end within {most:g} s" if seconds > most else ""
+
+
+def extractor_rows(folder: Path, behaviours: Sequence[Behaviour]) -> Iterator[tuple[object, ...]]:
+    """Run a case for each behaviour, one after the other, and yield what became of it."""
     warm_up = Behaviour("the import of litellm", [GOOD], "passed")
     by_text = {f"<behaviour {number}>": one for number, one in enumerate([warm_up, *behaviours])}
     calls: Counter[str] = Counter()
@@ -206,34 +184,25 @@ def extractor_rows(
         text = json.dumps(body)
         mark = next(mark for mark in by_text if json.dumps(mark)[1:-1] in text)
         replies = by_text[mark].replies
-        found = replies[min(calls[mark], len(replies) - 1)]
         calls[mark] += 1
-        return found
+        return replies[min(calls[mark], len(replies)) - 1]
 
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "conftest.py").write_text(CONFTEST.format(model=MODEL, attempts=ATTEMPTS, timeout_s=timeout_s))
-    cases = [{"id": f"b{number}", "text": mark, "schema": SCHEMA, "gold": GOLD} for number, mark in enumerate(by_text)]
-    (folder / "all.extract.yaml").write_text(json.dumps({"cases": cases}))
-    results = folder / "results.jsonl"
-    with LlmServer() as server:
-        server.otherwise = reply
-        done = run_pytest(folder, f"--extract-report={results}", "--extract-concurrency=1", env=server.env)
-    if not results.exists():
-        raise SystemExit(f"the run wrote no results:\n{done.stdout}\n{done.stderr}")
-    found = {result.case_id: result for result in read_results(results).results}
-    rows = []
-    for number, (mark, behaviour) in enumerate(by_text.items()):
-        result = found.get(f"b{number}")
-        if result is None:
-            rows.append(Row(behaviour, "no result", None, calls[mark], 0.0, "", timeout_s))
+    cases = [{"id": mark, "text": mark, "schema": SCHEMA, "gold": GOLD} for mark in by_text]
+    printed = run(folder, CONFTEST, cases, "--extract-report=r.jsonl", "--extract-concurrency=1", reply=reply)
+    if not (folder / "r.jsonl").exists():
+        raise SystemExit(f"the run wrote no results:\n{printed}")
+    results = {result.case_id: result for result in read_results(folder / "r.jsonl").results}
+    for mark, behaviour in [*by_text.items()][1:]:
+        if mark not in results:
+            yield behaviour.name, "no result", "", calls[mark], "", "should have one", ""
             continue
+        result = results[mark]
         attempt = result.attempts[0]
         failure = attempt.score and attempt.score.failure
         kind = str(failure.kind) if failure else None
-        why = attempt.error or (failure.message if failure else "")
-        told = " ".join(why.split())
-        rows.append(Row(behaviour, str(result.outcome), kind, calls[mark], result.duration_s, told, timeout_s))
-    return rows[1:]
+        problem = wrong_with(behaviour, str(result.outcome), kind, calls[mark], result.duration_s)
+        why = " ".join((attempt.error or (failure.message if failure else "")).split())[:90]
+        yield behaviour.name, result.outcome, kind or "", calls[mark], f"{result.duration_s:.1f}", problem, why
 
 
 # --- a judge that always says yes
@@ -244,62 +213,45 @@ PEOPLE = """
 - {gold: Berlin, extracted: Munich, equal: false, by: anna}
 - {gold: paid, extracted: unpaid, equal: false, by: bo}
 """
-
-
-def yes(body: Any) -> Reply:
-    entries = [{"id": name, "score": 1, "reason": "the same"} for name in asked_of(body)]
-    return answer(json.dumps({"answers": entries}))
+ECHO = (
+    "import pytest\n\n@pytest.fixture(scope='session')\ndef extractor():\n    return lambda document: document.text\n"
+)
 
 
 def judge_agreement(folder: Path) -> tuple[bool, str]:
     """Return whether the audit finds a judge that always says yes, and what it prints."""
-    folder.mkdir(parents=True, exist_ok=True)
+
+    def yes(body: Any) -> Reply:
+        return answer(json.dumps({"answers": [{"id": name, "score": 1, "reason": "same"} for name in asked_of(body)]}))
+
     pairs = [("ACME Corporation", "Acme Corp."), ("Bolt", "Nut"), ("Berlin", "Munich"), ("paid", "unpaid")]
     field = {"type": "string", "evaluation_config": "string_semantic"}
+    schema = {"type": "object", "properties": {"name": field}}
     cases = [
-        {
-            "id": f"c{number}",
-            "text": json.dumps({"name": extracted}),
-            "schema": {"type": "object", "properties": {"name": field}},
-            "gold": {"name": gold},
-        }
-        for number, (gold, extracted) in enumerate(pairs)
+        {"id": gold, "text": json.dumps({"name": extracted}), "schema": schema, "gold": {"name": gold}}
+        for gold, extracted in pairs
     ]
-    (folder / "all.extract.yaml").write_text(json.dumps({"cases": cases}))
-    echo = "import pytest\n\n@pytest.fixture(scope='session')\ndef extractor():\n    return lambda document: document.text\n"
-    (folder / "conftest.py").write_text(echo)
+    printed = run(folder, ECHO, cases, f"--extract-judge-model={MODEL}", "--extract-record=once", reply=yes)
     (folder / "people.yaml").write_text(PEOPLE)
-    with LlmServer() as server:
-        server.otherwise = yes
-        done = run_pytest(folder, f"--extract-judge-model={MODEL}", "--extract-record=once", env=server.env)
-    command = [sys.executable, "-m", "pytest_extract.cli", "agree", "people.yaml", "--min-agreement", "0.9"]
-    script = Path(sys.executable).with_name("pytest-extract")
-    command = [str(script), *command[3:]] if script.exists() else command
-    audit = subprocess.run(
-        command, cwd=folder, env=quiet_env(), capture_output=True, text=True, check=False, timeout=120
-    )
-    fooled = "4 passed" in done.stdout
-    found = audit.returncode == 1 and "1 of 4 verdicts agree (25 %)" in audit.stdout
-    return fooled and found, f"{done.stdout}\n{audit.stdout}{audit.stderr}exit status {audit.returncode}"
+    agree = "import sys; from pytest_extract.cli import main; sys.exit(main(sys.argv[1:]))"
+    audit = python(folder, "-c", agree, "agree", "people.yaml", "--min-agreement=0.9")
+    found = audit.returncode == 1 and "1 of 4 verdicts agree (25 %)" in audit.stdout and "4 passed" in printed
+    return found, f"{printed}\n{audit.stdout}{audit.stderr}exit status {audit.returncode}"
 
 
-def main(argv: list[str], in_folder: Callable[[], Any] = tempfile.TemporaryDirectory) -> int:
-    parser = argparse.ArgumentParser(prog="tests/fuzz server", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+def main(argv: list[str]) -> int:
+    parser = parser_of(__name__, __doc__)
     parser.add_argument("--only", metavar="TEXT", help="behaviours whose name has this in it")
     args = parser.parse_args(argv)
     chosen = [one for one in BEHAVIOURS if args.only is None or args.only in one.name]
-    with in_folder() as name:
-        begin = time.monotonic()
-        rows = extractor_rows(Path(name) / "extractor", chosen)
-        seconds = time.monotonic() - begin
-        head = ("server", "outcome", "kind", "calls", "wall s", "", "told")
-        lines = [
-            (r.behaviour.name, r.outcome, r.kind or "", r.calls, f"{r.seconds:.1f}", r.wrong, r.message[:90])
-            for r in rows
-        ]
-        put_table(head, lines)
-        wrong = [row for row in rows if row.wrong]
-        print(f"\n{len(rows)} cases in {seconds:.0f} s, {len(wrong)} otherwise than they should be")
+    widths = (max(len(one.name) for one in chosen), 9, 14, 5, 6, 22, 0)
+    with tempfile.TemporaryDirectory() as name:
+        put_row(("server", "outcome", "kind", "calls", "wall s", "", "told"), widths)
+        wrong = 0
+        for row in extractor_rows(Path(name) / "extractor", chosen):
+            put_row(row, widths)
+            wrong += bool(row[5])
+        print(f"\n{len(chosen)} cases, {wrong} otherwise than they should be")
         if args.only is not None:
             return 1 if wrong else 0
         found, text = judge_agreement(Path(name) / "judge")

@@ -12,11 +12,12 @@ import io
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import numpy as np
 
@@ -82,7 +83,6 @@ class Effect:
     field: float = 0.0
     dead: bool = False
     whole: float = 0.0
-    every: bool = False
 
 
 NOTHING = Effect()
@@ -108,137 +108,97 @@ class Truth:
     always: np.ndarray
 
 
+Sides: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Passed fields before and after, (runs, cases, fields)."""
+
+
 @dataclass(slots=True)
 class Suites:
-    """Draws suites: arrays of passed fields, (runs, cases, fields), before and after."""
+    """Draws suites."""
 
     source: np.random.Generator
 
     def truth(self, kind: Kind, effect: Effect, cases: int, fields: int) -> Truth:
         """Draw what is true of a suite."""
-        chance = self._chances(kind, cases, fields)
+        shape, source = (cases, fields), self.source
+        if any(kind.spread):
+            noise = [
+                source.normal(0, spread, size)
+                for spread, size in zip(kind.spread, ((cases, 1), (1, fields), shape), strict=True)
+            ]
+            chance = 1 / (1 + np.exp(-(3.3 + sum(noise))))  # about 89 % on average
+        else:
+            chance = np.full(shape, kind.rate)
+            chance[source.random(shape) < kind.toss] = 0.5
+            chance[source.random(shape) < kind.stuck] = 0.0
         later = chance.copy()
         if effect.drop:
             later *= max(0.0, 1 - effect.drop / later.mean())
         later[:, 0] = np.maximum(0, later[:, 0] - effect.field)
-        first = self.source.random((cases, fields)) < chance
-        always = self.source.random((cases, fields)) < kind.fixed
+        first, always = source.random(shape) < chance, source.random(shape) < kind.fixed
         return Truth(kind=kind, effect=effect, before=chance, after=later, first=first, always=always)
 
-    def runs(self, truth: Truth, before: int, after: int) -> tuple[np.ndarray, np.ndarray]:
+    def runs(self, truth: Truth, before: int, after: int) -> Sides:
         """Return so many runs of both sides; every call draws fresh ones."""
         kind, effect = truth.kind, truth.effect
         was = self._answers(kind, truth.before, before, kind.whole)
         now = self._answers(kind, truth.after, after, kind.whole + effect.whole)
-        was = np.where(truth.always, truth.first, was)
-        now = np.where(truth.always & ~_touched(effect, *truth.before.shape), truth.first, now)
+        untouched = truth.always & (not (effect.drop or effect.whole))
+        untouched[:, 0] &= not effect.field
+        was, now = np.where(truth.always, truth.first, was), np.where(untouched, truth.first, now)
         if effect.dead:
             now[:, : max(1, now.shape[1] // 10)] = False
-        if effect.every:
-            now[:] = False
         return was, now
 
-    def draw(
-        self, kind: Kind, effect: Effect, cases: int, fields: int, runs: tuple[int, int]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return both sides of one suite."""
-        return self.runs(self.truth(kind, effect, cases, fields), *runs)
-
-    def _chances(self, kind: Kind, cases: int, fields: int) -> np.ndarray:
-        case, column, cell = kind.spread
-        if not any(kind.spread):
-            chance = np.full((cases, fields), kind.rate)
-            chance[self.source.random((cases, fields)) < kind.toss] = 0.5
-            chance[self.source.random((cases, fields)) < kind.stuck] = 0.0
-            return chance
-        noise = (
-            self.source.normal(0, case, (cases, 1))
-            + self.source.normal(0, column, (1, fields))
-            + self.source.normal(0, cell, (cases, fields))
-        )
-        return 1 / (1 + np.exp(-(3.3 + noise)))  # about 89 % on average
-
     def _answers(self, kind: Kind, chance: np.ndarray, runs: int, whole: float) -> np.ndarray:
-        shape = (runs, *chance.shape)
-        latent = np.sqrt(1 - kind.shared) * self.source.normal(size=shape)
+        from scipy.stats import norm
+
+        latent = np.sqrt(1 - kind.shared) * self.source.normal(size=(runs, *chance.shape))
         latent += np.sqrt(kind.shared) * self.source.normal(size=(runs, chance.shape[0], 1))
-        passed = latent < _quantiles(chance)
-        return passed & ~(self.source.random((runs, chance.shape[0], 1)) < whole)
-
-
-def _touched(effect: Effect, cases: int, fields: int) -> np.ndarray:
-    """Return the cells that no longer always come out alike."""
-    touched = np.full((cases, fields), bool(effect.drop or effect.whole))
-    touched[:, 0] |= bool(effect.field)
-    return touched
-
-
-def _quantiles(chance: np.ndarray) -> np.ndarray:
-    from scipy.stats import norm
-
-    return norm.ppf(chance)
+        failed = self.source.random((runs, chance.shape[0], 1)) < whole
+        return (latent < norm.ppf(chance)) & ~failed
 
 
 def comparison_of(before: np.ndarray, after: np.ndarray, numbers: Sequence[int] | None = None) -> Comparison:
     """Make the comparison that the gate would make of two runs with these fields; `numbers`: of these cases only."""
     numbers = range(before.shape[1]) if numbers is None else numbers
     before, after = before[:, numbers], after[:, numbers]
-    rows = [_case_row(number, ~before[:, place], ~after[:, place]) for place, number in enumerate(numbers)]
-    patterns = [
+    rows = tuple(_case_row(number, ~before[:, place], ~after[:, place]) for place, number in enumerate(numbers))
+    patterns = tuple(
         PatternComparison(
-            pattern=f"f{column}",
-            kind=Change.SHIFTED,
-            cases=len(rows),
-            fields=len(rows),
-            before=float(before[:, :, column].mean()),
-            after=float(after[:, :, column].mean()),
+            pattern=f"f{column}", kind=Change.SHIFTED, cases=len(rows), fields=len(rows),
+            before=float(before[:, :, column].mean()), after=float(after[:, :, column].mean()),
         )
         for column in range(before.shape[2])
-    ]
-    return Comparison(
-        variants=(VariantComparison(before="", after="", cases=tuple(rows), patterns=tuple(patterns), fields=()),)
-    )
+    )  # fmt: skip
+    return Comparison(variants=(VariantComparison(before="", after="", cases=rows, patterns=patterns, fields=()),))
 
 
 def _case_row(number: int, before: np.ndarray, after: np.ndarray) -> CaseComparison:
-    wrong, fields = (before.sum(1).tolist(), after.sum(1).tolist()), before.shape[1]
-    overall = Runs(*(tuple(count / fields for count in side) for side in wrong))
-    whole = tuple(tuple(count == fields and fields >= 3 for count in side) for side in wrong)
-    left = [
-        v
-        for side, out in zip((overall.before, overall.after), whole, strict=True)
-        for v, o in zip(side, out, strict=True)
-        if not o
-    ]
-    mean = sum(left) / len(left) if left else None
+    sides, fields = (before, after), before.shape[1]
+    shares = [side.mean(1) for side in sides]
+    whole = [(share == 1) & (fields >= 3) for share in shares]
+    left = np.concatenate([share[~out] for share, out in zip(shares, whole, strict=True)])
     complete = (
-        None
-        if mean is None
-        else Runs(
-            *(
-                tuple(mean if o else v for v, o in zip(side, out, strict=True))
-                for side, out in zip((overall.before, overall.after), whole, strict=True)
-            )
-        )
+        [np.where(out, left.mean(), share) for share, out in zip(shares, whole, strict=True)] if len(left) else None
     )
-    varying = np.flatnonzero((np.concatenate([before, after]) != before[0]).any(0))
-    by_pattern = {
-        f"f{column}": Runs(tuple(map(int, before[:, column])), tuple(map(int, after[:, column])))
-        for column in varying.tolist()
-    }
-    rates = [1 - sum(side) / (len(side) * fields) for side in wrong]
+    varying = np.flatnonzero((np.concatenate(sides) != before[0]).any(0)).tolist()
     return CaseComparison(
         case=f"s::{number}",
-        kind=Change.SHIFTED if len(varying) else Change.UNCHANGED,
+        kind=Change.SHIFTED if varying else Change.UNCHANGED,
         fields=fields,
-        before=rates[0],
-        after=rates[1],
+        before=1 - float(shares[0].mean()),
+        after=1 - float(shares[1].mean()),
         runs=(len(before), len(after)),
-        runs_overall=overall,
-        runs_by_pattern=by_pattern,
-        runs_complete=complete,
-        failed_whole=(sum(whole[0]), sum(whole[1])),
+        runs_overall=_runs(shares),
+        runs_by_pattern={f"f{column}": _runs([side[:, column].astype(int) for side in sides]) for column in varying},
+        runs_complete=None if complete is None else _runs(complete),
+        failed_whole=(int(whole[0].sum()), int(whole[1].sum())),
     )
+
+
+def _runs(sides: Sequence[np.ndarray]) -> Runs:
+    return Runs(*(tuple(side.tolist()) for side in sides))
 
 
 def gate(before: np.ndarray, after: np.ndarray) -> bool:
@@ -247,12 +207,8 @@ def gate(before: np.ndarray, after: np.ndarray) -> bool:
     return any(test.significant for test in tests)
 
 
-Draw: TypeAlias = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+Draw: TypeAlias = Callable[[int, int], Sides]
 """Draws so many fresh runs of both sides of a suite."""
-
-
-Fall: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""Takes runs and returns them with what a change does to them."""
 
 
 def confirmed(draw: Draw, before: np.ndarray, after: np.ndarray) -> tuple[Answer, int]:
@@ -330,28 +286,34 @@ def rates(
     return (100 * found / suites).tolist(), calls / suites
 
 
+def put_head(*cells: str, texts: int = 1) -> None:
+    """Print the head of a table whose first columns are texts."""
+    print(f"\n| {' | '.join(cells)} |\n|" + "---|" * texts + "---:|" * (len(cells) - texts), flush=True)
+
+
+def put_row(*cells: object) -> None:
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
 def no_change(suites: int, seed: int, sizes: Sequence[tuple[int, int]]) -> None:
     """Print how often each rule says worse when nothing changed, over all sizes."""
-    print("\n| no change | " + " | ".join(COLUMNS) + " |\n|---|" + "---:|" * len(COLUMNS), flush=True)
+    put_head("no change", *COLUMNS)
     for name, kind in KINDS.items():
-        every = np.zeros(len(COLUMNS))
-        for cases, fields in sizes:
-            found, _ = rates(kind, NOTHING, cases=cases, fields=fields, runs=(1, 1), suites=suites, seed=seed)
-            every += found
-        shares = " | ".join(f"{rate:.1f}" for rate in every / len(sizes))
-        print(f"| {name} | {shares} |", flush=True)
+        of_sizes = [
+            rates(kind, NOTHING, cases=cases, fields=fields, runs=(1, 1), suites=suites, seed=seed)[0]
+            for cases, fields in sizes
+        ]
+        put_row(name, *(f"{rate:.1f}" for rate in np.mean(of_sizes, axis=0)))
 
 
 def power(suites: int, seed: int) -> None:
     """Print how often each rule finds a change, and the mean calls of the confirmation."""
-    heads = " | ".join((*COLUMNS, "calls"))
-    print(f"\n| change | cases x fields | runs | {heads} |\n|---|---|---|" + "---:|" * (len(COLUMNS) + 1))
+    put_head("change", "cases x fields", "runs", *COLUMNS, "calls", texts=3)
+    kind = KINDS["hard and easy cases"]
     for name, effect in EFFECTS.items():
         for runs in ((1, 1), (5, 1), (3, 3)):
-            kind = KINDS["hard and easy cases"]
             found, calls = rates(kind, effect, cases=50, fields=20, runs=runs, suites=suites, seed=seed)
-            cells = " | ".join(f"{rate:.0f}" for rate in (*found, calls))
-            print(f"| {name} | 50 x 20 | {runs[0]} v {runs[1]} | {cells} |", flush=True)
+            put_row(name, "50 x 20", f"{runs[0]} v {runs[1]}", *(f"{rate:.0f}" for rate in (*found, calls)))
 
 
 SUITES = {
@@ -368,22 +330,15 @@ FIELDS = 10
 def stated(before: np.ndarray) -> float:
     """Return the smallest fall of the mean that a suite is said to show, by the runs of its baseline."""
     wrong = ~before
-    names = [f"f{column}" for column in range(wrong.shape[2])]
-    found = resolution_of(
-        "",
-        [tuple(side) for side in wrong.mean(2).T.tolist()],
-        [
-            {name: tuple(map(int, case[:, column])) for column, name in enumerate(names) if case[:, column].any()}
-            for case in wrong.transpose(1, 0, 2)
-        ],
-        fields=wrong.shape[2],
-        patterns=len(names),
-        alpha=RULES.alpha,
-    )
-    return found.now.mean or 1.0
+    cases, overall = wrong.transpose(1, 2, 0).astype(int).tolist(), [tuple(side) for side in wrong.mean(2).T.tolist()]
+    failing = [{f"f{place}": tuple(runs) for place, runs in enumerate(case) if any(runs)} for case in cases]
+    size = wrong.shape[2]
+    return resolution_of("", overall, failing, fields=size, patterns=size, alpha=RULES.alpha).now.mean or 1.0
 
 
-def fall_of(fall: str, smallest: float, truth: Truth, source: np.random.Generator) -> Fall:
+def fall_of(
+    fall: str, smallest: float, truth: Truth, source: np.random.Generator
+) -> Callable[[np.ndarray], np.ndarray]:
     """Return a fall of later runs: the same fields of the same cases in every run.
 
     `smallest`: the fall of the mean that the suite is said to show.
@@ -397,33 +352,41 @@ def fall_of(fall: str, smallest: float, truth: Truth, source: np.random.Generato
     return lambda runs: runs & ~lost
 
 
-def answers(kind: Kind, fall: str, *, cases: int, runs: int, suites: int, seed: int) -> tuple[Counter[str], float]:
-    """Count the answers about suites of a kind, one later run against a baseline; the second is the mean stated fall."""
+def answers(
+    kind: Kind, fall: str, *, cases: int, runs: int, suites: int, seed: int, confirming: bool = False
+) -> tuple[str, float, float]:
+    """Return the shares of the answers about suites of a kind, one later run against a baseline.
+
+    And the mean fall that they state, and the mean calls of a confirmation, where there is one.
+    """
     draw = Suites(np.random.default_rng([seed, cases, runs]))
     found: Counter[str] = Counter()
-    said = 0.0
+    said, made = 0.0, 0
     for _ in range(suites):
         truth = draw.truth(kind, NOTHING, cases, FIELDS)
         before, after = draw.runs(truth, runs, 1)
         said += (smallest := stated(before)) / suites
         fell = fall_of(fall, smallest, truth, draw.source)
-        found[decide(comparison_of(before, fell(after)), RULES).answer] += 1
-    return found, said
+
+        def fresh(earlier: int, later: int, truth: Truth = truth, fell: Any = fell) -> Sides:
+            was, now = draw.runs(truth, earlier, later)
+            return was, fell(now)
+
+        if confirming:
+            answer, calls = confirmed(fresh, before, fell(after))
+        else:
+            answer, calls = decide(comparison_of(before, fell(after)), RULES).answer, 0
+        found[answer] += 1
+        made += calls
+    return "/".join(f"{100 * found[each] / suites:.0f}" for each in ANSWERS), said, made / suites
 
 
 def every_answer(suites: int, seed: int, sizes: Sequence[int] = (10, 20, 50, 60, 100, 200)) -> None:
     """Print how often the gate gives each answer, for suites of several kinds and sizes, with and without a fall."""
-    head = " | ".join(FALLS)
-    print(f"\n| suite | cases | runs | stated | {head} |\n|---|---:|---|---:|" + "---|" * len(FALLS), flush=True)
-    for name, kind in SUITES.items():
-        for cases in sizes:
-            for runs in (1, 3):
-                cells = []
-                for fall in FALLS:
-                    found, said = answers(kind, fall, cases=cases, runs=runs, suites=suites, seed=seed)
-                    cells.append("/".join(f"{100 * found[each] / suites:.0f}" for each in ANSWERS))
-                stating = f"{100 * said:.1f}"
-                print(f"| {name} | {cases} | {runs} v 1 | {stating} | {' | '.join(cells)} |", flush=True)
+    put_head("suite", "cases", "runs", "stated", *FALLS, texts=1)
+    for name, cases, runs in _suites(sizes):
+        found = [answers(SUITES[name], fall, cases=cases, runs=runs, suites=suites, seed=seed) for fall in FALLS]
+        put_row(name, cases, f"{runs} v 1", f"{100 * found[-1][1]:.1f}", *(each[0] for each in found))
 
 
 CONFIRMED_FALLS = ("none", "half of the stated", "as stated", "type dead")
@@ -431,39 +394,18 @@ CONFIRMED_FALLS = ("none", "half of the stated", "as stated", "type dead")
 
 def confirmed_answers(suites: int, seed: int, sizes: Sequence[int] = (20, 60)) -> None:
     """Print the answers of a gate that confirms, and the mean calls that it takes."""
-    head = " | ".join(f"{fall} | calls" for fall in CONFIRMED_FALLS)
-    print(f"\n| suite | cases | runs | {head} |\n|---|---:|---|" + "---|---:|" * len(CONFIRMED_FALLS), flush=True)
-    for name, kind in SUITES.items():
-        for cases in sizes:
-            for runs in (1, 3):
-                cells: list[str] = []
-                for fall in CONFIRMED_FALLS:
-                    found, calls = answers_confirmed(kind, fall, cases=cases, runs=runs, suites=suites, seed=seed)
-                    cells.append("/".join(f"{100 * found[each] / suites:.0f}" for each in ANSWERS))
-                    cells.append(f"{calls:.1f}")
-                print(f"| {name} | {cases} | {runs} v 1 | {' | '.join(cells)} |", flush=True)
+    put_head("suite", "cases", "runs", *(head for fall in CONFIRMED_FALLS for head in (fall, "calls")))
+    for name, cases, runs in _suites(sizes):
+        cells: list[str] = []
+        for fall in CONFIRMED_FALLS:
+            how = {"cases": cases, "runs": runs, "suites": suites, "seed": seed}
+            shares, _, calls = answers(SUITES[name], fall, confirming=True, **how)
+            cells += (shares, f"{calls:.1f}")
+        put_row(name, cases, f"{runs} v 1", *cells)
 
 
-def answers_confirmed(
-    kind: Kind, fall: str, *, cases: int, runs: int, suites: int, seed: int
-) -> tuple[Counter[str], float]:
-    """Count the answers about suites of a kind after a confirmation; the second is the mean number of its calls."""
-    draw = Suites(np.random.default_rng([seed, cases, runs]))
-    found: Counter[str] = Counter()
-    made = 0
-    for _ in range(suites):
-        truth = draw.truth(kind, NOTHING, cases, FIELDS)
-        before, after = draw.runs(truth, runs, 1)
-        fell = fall_of(fall, stated(before), truth, draw.source)
-
-        def fresh(earlier: int, later: int, truth: Truth = truth, fell: Fall = fell) -> tuple[np.ndarray, np.ndarray]:
-            was, now = draw.runs(truth, earlier, later)
-            return was, fell(now)
-
-        answer, calls = confirmed(fresh, before, fell(after))
-        found[answer] += 1
-        made += calls
-    return found, made / suites
+def _suites(sizes: Sequence[int]) -> Iterator[tuple[str, int, int]]:
+    return product(SUITES, sizes, (1, 3))
 
 
 KEPT = (1, 3, 5, 10)
@@ -472,30 +414,17 @@ PULL_REQUESTS = 20
 
 def pull_requests(suites: int, seed: int, cases: int = 60) -> None:
     """Print the false alarms of twenty unchanged pull requests on one baseline, by the runs that it keeps."""
-    print(
-        "\n| suite | runs kept | WORSE a pull request | one or more of 20 | three or more of 20 |\n|---|---:|"
-        + "---:|" * 3
-    )
-    for name, kind in SUITES.items():
-        for kept in KEPT:
-            draw = Suites(np.random.default_rng([seed, kept]))
-            alarms = []
-            for _ in range(suites):
-                truth = draw.truth(kind, NOTHING, cases, FIELDS)
-                before, later = draw.runs(truth, kept, PULL_REQUESTS)
-                answers = [
-                    decide(comparison_of(before, later[run : run + 1]), RULES).answer for run in range(PULL_REQUESTS)
-                ]
-                alarms.append(answers.count(Answer.WORSE))
-            shares = (
-                sum(alarms) / PULL_REQUESTS,
-                sum(count >= 1 for count in alarms),
-                sum(count >= 3 for count in alarms),
-            )
-            print(
-                f"| {name} | {kept} | " + " | ".join(f"{100 * share / suites:.1f}" for share in shares) + " |",
-                flush=True,
-            )
+    put_head("suite", "runs kept", "WORSE a pull request", "one or more of 20", "three or more of 20")
+    for name, kept in product(SUITES, KEPT):
+        draw = Suites(np.random.default_rng([seed, kept]))
+        alarms = []
+        for _ in range(suites):
+            truth = draw.truth(SUITES[name], NOTHING, cases, FIELDS)
+            before, later = draw.runs(truth, kept, PULL_REQUESTS)
+            found = [decide(comparison_of(before, later[run][None]), RULES).answer for run in range(PULL_REQUESTS)]
+            alarms.append(found.count(Answer.WORSE))
+        often = [sum(count >= least for count in alarms) for least in (1, 3)]
+        put_row(name, kept, *(f"{100 * share / suites:.1f}" for share in (sum(alarms) / PULL_REQUESTS, *often)))
 
 
 TABLES = {
@@ -533,17 +462,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help="write the tables into the manual's page too")
     given = parser.parse_args(arguments)
     sizes = ((5, 3), (20, 20), (50, 20), (50, 100), (200, 20))
-    make = {
-        "answers": lambda: every_answer(given.suites, given.seed),
-        "confirmed": lambda: confirmed_answers(given.suites, given.seed),
-        "requests": lambda: pull_requests(given.suites, given.seed),
-        "null": lambda: no_change(given.suites, given.seed, sizes),
-        "power": lambda: power(given.suites, given.seed),
+    makers: dict[str, Callable[[int, int], None]] = {
+        "answers": every_answer,
+        "confirmed": confirmed_answers,
+        "requests": pull_requests,
+        "null": partial(no_change, sizes=sizes),
+        "power": power,
     }
     for part in given.part or TABLES:
         printed = io.StringIO()
         with contextlib.redirect_stdout(_Both(printed, sys.stdout)):
-            make[part]()
+            makers[part](given.suites, given.seed)
         if given.write:
             write_into_manual(part, printed.getvalue())
 
@@ -555,10 +484,7 @@ class _Both(io.TextIOBase):
         self._files = files
 
     def write(self, text: str) -> int:
-        for file in self._files:
-            file.write(text)
-            file.flush()
-        return len(text)
+        return max(file.write(text) for file in self._files)
 
 
 if __name__ == "__main__":

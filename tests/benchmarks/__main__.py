@@ -37,7 +37,6 @@ PEERS = {"struct-extract-eval": "struct_extract_eval", "deepdiff": "deepdiff", "
 LIMIT = 60
 """Seconds after which a peer is stopped."""
 WORDS = ["".join(random.Random(n).choices("aeioubcdlmnrst", k=3 + n % 7)) for n in range(400)]
-TEXT, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 Document = tuple[Any, Any]  # gold and output
 Call = Callable[[], object]
 
@@ -49,57 +48,47 @@ def words(rng: random.Random, count: int) -> str:
     return " ".join(rng.choices(WORDS, k=count))
 
 
-def filing() -> Any:
+def filing(rng: random.Random) -> Any:
     """Return a 10-Q: 52 lists of flat rows in three statements."""
-    rng = random.Random(7)
+
+    def row(place: int) -> dict[str, Any]:
+        inside = place >= 4
+        return {
+            "data_period": f"FY2025 Q{1 + place % 4}",
+            "segment_type": "business_segment" if inside else "company",
+            "segment_name": words(rng, 2) if inside else "NA",
+            "unit": "USD",
+            "scale": 1_000_000,
+            "value": rng.randint(1, 90_000),
+        }
+
     gold: dict[str, Any] = {"meta": {"company": words(rng, 2), "report_period": "Q2"}}
     sizes = (28, 16, 16, 14, *[4] * 13, *[3] * 3, *[2] * 25, *[1] * 4, *[0] * 3)
     for number, size in enumerate(sizes):
-        rows = [
-            {
-                "data_period": f"FY2025 Q{1 + place % 4}",
-                "metric_type": "actual",
-                "segment_type": "company" if place < 4 else "business_segment",
-                "segment_name": "NA" if place < 4 else words(rng, 2),
-                "unit": "USD",
-                "scale": 1_000_000,
-                "value": rng.randint(1, 90_000),
-            }
-            for place in range(size)
-        ]
-        gold.setdefault(f"statement_{number % 3}", {})[f"{rng.choice(WORDS)}_{number}"] = rows
+        name = f"{rng.choice(WORDS)}_{number}"
+        gold.setdefault(f"statement_{number % 3}", {})[name] = [row(place) for place in range(size)]
     return gold
 
 
-def paper() -> Any:
+def paper(rng: random.Random) -> Any:
     """Return a research paper: sections of parts with figures, and citations as text."""
-    rng = random.Random(7)
 
     def part() -> dict[str, Any]:
-        figures = [
-            {"label": f"Figure {n}", "caption": words(rng, 12), "pages": rng.sample(range(20), 2)}
-            for n in range(rng.randint(0, 3))
-        ]
+        figures = [{"label": f"Figure {n}", "caption": words(rng, 12), "page": n} for n in range(rng.randint(0, 3))]
         return {"title": words(rng, 4), "figures": figures, "terms": [words(rng, 2) for _ in range(rng.randint(0, 5))]}
 
     sections = [{**part(), "parts": [part() for _ in range(rng.randint(0, 3))]} for _ in range(8)]
     authors = [{"name": words(rng, 2), "places": [words(rng, 3)]} for _ in range(6)]
-    citations = [words(rng, 18) for _ in range(64)]
-    return {"title": words(rng, 9), "authors": authors, "sections": sections, "citations": citations}
+    return {"authors": authors, "sections": sections, "citations": [words(rng, 18) for _ in range(64)]}
 
 
-def record(seed: int) -> Any:
+def record(rng: random.Random, depth: int = 4) -> Any:
     """Return a record of some twelve leaves in objects three deep."""
-    rng = random.Random(seed)
-
-    def node(depth: int) -> Any:
-        if depth == 0:
-            return rng.choice([words(rng, 2), round(rng.uniform(0, 999), 1), rng.random() < 0.5])
-        if rng.random() < 0.2:
-            return [words(rng, 1) for _ in range(3)]
-        return {name: node(depth - 1 if rng.random() < 0.7 else 0) for name in rng.sample(WORDS, 2)}
-
-    return {name: node(3) for name in rng.sample(WORDS, 2)}
+    if depth == 0:
+        return rng.choice([words(rng, 2), round(rng.uniform(0, 999), 1), rng.random() < 0.5])
+    if depth < 4 and rng.random() < 0.2:
+        return [words(rng, 1) for _ in range(3)]
+    return {name: record(rng, depth - 1 if rng.random() < 0.7 else 0) for name in rng.sample(WORDS, 2)}
 
 
 def table(size: int, changed: float) -> Document:
@@ -125,15 +114,8 @@ def table(size: int, changed: float) -> Document:
     return {"rows": gold}, {"rows": rng.sample(output + [row() for _ in range(size // 20)], size)}
 
 
-def texts(size: int) -> Any:
-    """Return a list of texts of some 225 characters."""
-    rng = random.Random(7)
-    return {"texts": [words(rng, rng.randint(20, 44)) for _ in range(size)]}
-
-
-def nested_lists(size: int) -> Any:
+def nested_lists(rng: random.Random, size: int) -> Any:
     """Return lists of so many rows, three deep."""
-    rng = random.Random(7)
 
     def line() -> Any:
         return {"place": rng.randint(0, 60), "kind": rng.choice("xyz"), "name": f"t{rng.randint(0, 400)}"}
@@ -144,16 +126,16 @@ def nested_lists(size: int) -> Any:
     return {"orders": [{"id": f"o{n}", "parts": [part() for _ in range(size)]} for n in range(size)]}
 
 
-def shared(path: str, made: Callable[[], Any]) -> Any:
+def shared(path: str, made: Callable[[random.Random], Any]) -> Any:
     """Return a gold of the shared data, or what is made instead of it."""
     file = DATA / "extract-bench/dataset" / path
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else made()
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else made(random.Random(7))
 
 
 def small_golds() -> list[Any]:
     file = DATA / "deepjsoneval/part.jsonl"
     if not file.exists():
-        return [record(seed) for seed in range(255)]
+        return [record(random.Random(seed)) for seed in range(255)]
     return [json.loads(json.loads(line)["json"]) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
@@ -174,9 +156,8 @@ def mistaken(gold: Any, count: float) -> Any:
     """Return gold with so many wrong values, a share of all where it is at most 1."""
     output = copy.deepcopy(gold)
     found = [*cells(output)]
-    for container, key in random.Random(1).sample(
-        found, min(len(found), round(count * len(found) if count < 1 else count))
-    ):
+    size = min(len(found), round(count * len(found) if count < 1 else count))
+    for container, key in random.Random(1).sample(found, size):
         container[key] = wrong(container[key])
     return output
 
@@ -335,48 +316,41 @@ def beside_others(rounds: int) -> None:
             print(f"{name} is left out: {error}")
             del makers[name]
     logging.disable(logging.CRITICAL)
-    tenth, rng = 0.1, random.Random(1)
     form = shared("finance/10kq/pdf+gold/nke_10q_fy2025q2.gold.json", filing)
     study = shared("academic/research/pdf+gold/shah24--flashattention-3.gold.json", paper)
     small = [(gold, mistaken(gold, 1)) for gold in small_golds()]
     rows: list[tuple[str, list[Document], bool]] = [
-        ("10-Q by position, 10 % wrong", [(form, mistaken(form, tenth))], True),
-        ("10-Q by best fit, 10 % wrong", [(form, mistaken(form, tenth))], False),
-        ("10-Q by best fit, shuffled, 10 % wrong", [(form, shuffled(mistaken(form, tenth), rng))], False),
+        ("10-Q by position, 10 % wrong", [(form, mistaken(form, 0.1))], True),
+        ("10-Q by best fit, 10 % wrong", [(form, mistaken(form, 0.1))], False),
         ("research paper by best fit, 8 wrong", [(study, mistaken(study, 8))], False),
-        (f"{len(small)} small cases, each with its own schema", small, False),
-        ("1,000 shuffled rows of six fields, 10 % changed", [table(1_000, tenth)], False),
+        (f"{len(small)} small cases, each with its own schema: compile and score", small, False),
+        ("1,000 shuffled rows of six fields, 10 % changed", [table(1_000, 0.1)], False),
     ]
-    print(
-        "\n| | ours | in `json.loads` |", " | ".join([*makers][1:]), "|\n|---|---:|---:|" + "---:|" * (len(makers) - 1)
-    )
+    peers = [*makers][1:]
+    print(f"\n| | ours | in `json.loads` | {' | '.join(peers)} |\n|---|---:|---:|{'---:|' * len(peers)}")
     for label, documents, in_place in rows:
-        calls = calls_of(documents, makers, in_place=in_place, compiling=len(documents) > 1)
-        found = turns(calls, rounds)
+        found = turns(calls_of(documents, makers, in_place=in_place, compiling=len(documents) > 1), rounds)
         own, unit = float(found["ours"]), float(found["json.loads"])
-        peers = [found.get(name, "–") for name in [*makers][1:]]
-        shown = [f"{peer / own:.1f}x" if isinstance(peer, float) else peer for peer in peers]
+        taken = [found.get(name, "–") for name in peers]
+        shown = [f"{peer / own:.1f}x" if isinstance(peer, float) else peer for peer in taken]
         print(f"| {' | '.join([label, f'{own * 1000:.1f} ms', f'{own / unit:.1f}x', *shown])} |", flush=True)
 
 
 def bad_shapes(rounds: int) -> None:
     """Print what the documents cost that suit best fit least."""
-    fuzzy = {"evaluation_config": "string_fuzzy"}
-    study = shared("academic/research/pdf+gold/shah24--flashattention-3.gold.json", paper)
-    rng = random.Random(1)
-    shapes: dict[str, tuple[Document, dict[str, Any]]] = {}
-    for size in (1_081, 4_700):
-        long = texts(size)
-        shapes[f"{size:,} long texts, fuzzy, 10 % wrong"] = (long, mistaken(long, 0.1)), fuzzy
-        shapes[f"{size:,} long texts, fuzzy, all wrong"] = (long, mistaken(long, size)), fuzzy
-    for size in (8, 26):
-        lists = nested_lists(size)
-        shapes[f"three nested lists of {size}, shuffled, 8 wrong"] = (lists, shuffled(mistaken(lists, 8), rng)), {}
-    shapes["research paper, 100 leaves wrong"] = (study, mistaken(study, 100)), {}
-    shapes["8,400 shuffled rows of six fields, 10 % changed"] = table(8_400, 0.1), {}
-    shapes["8,400 shuffled rows of six fields, every one changed"] = table(8_400, 1.0), {}
+    rng = random.Random(7)
+    texts = {"texts": [words(rng, rng.randint(20, 44)) for _ in range(4_700)]}
+    lists = nested_lists(rng, 26)
+    shapes: dict[str, tuple[Document, str]] = {
+        "4,700 long texts, fuzzy, 10 % wrong": ((texts, mistaken(texts, 0.1)), "string_fuzzy"),
+        "4,700 long texts, fuzzy, all wrong": ((texts, mistaken(texts, 4_700)), "string_fuzzy"),
+        "three nested lists of 26, shuffled, 8 wrong": ((lists, shuffled(mistaken(lists, 8), rng)), ""),
+        "8,400 shuffled rows of six fields, 10 % changed": (table(8_400, 0.1), ""),
+        "8,400 shuffled rows of six fields, every one changed": (table(8_400, 1.0), ""),
+    }
     print("\n| by best fit | gold | ours |\n|---|---:|---:|")
-    for label, ((gold, output), leaf) in shapes.items():
+    for label, ((gold, output), metric) in shapes.items():
+        leaf = {"evaluation_config": metric} if metric else {}
         scorer = compile_schema(annotated(infer([gold]), leaf, {}), semantics="default")
         taken = turns({"ours": lambda: scorer.score(gold, output).leaves}, rounds)["ours"]  # noqa: B023 - called at once
         cost = f"{taken:.3f} s" if isinstance(taken, float) else taken
@@ -385,9 +359,9 @@ def bad_shapes(rounds: int) -> None:
 
 # a run of pytest
 
-PLAIN = "import pytest\n\n@pytest.mark.parametrize('number', range({cases}))\ndef test_plain(number):\n    assert number == number\n"
+PLAIN = "import pytest\n@pytest.mark.parametrize('number', range({}))\ndef test_plain(number):\n    assert number == number\n"
 EXTRACTOR = (
-    "import pytest\n\n@pytest.fixture(scope='session')\ndef extractor():\n    return lambda document: document.text\n"
+    "import pytest\n@pytest.fixture(scope='session')\ndef extractor():\n    return lambda document: document.text\n"
 )
 
 
@@ -429,19 +403,20 @@ def pytest_runs(rounds: int, cases: int = 300) -> None:
             folder.mkdir()
             (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
             if kind in ("plain", "tests"):
-                (folder / "test_plain.py").write_text(PLAIN.format(cases=count), encoding="utf-8")
+                (folder / "test_plain.py").write_text(PLAIN.format(count), encoding="utf-8")
             else:
                 write_cases(folder, count)
-        runs: dict[str, Call] = {
-            "plain": lambda: run(root / "plain", "-p", "no:pytest_extract"),
+        without = ("-p", "no:pytest_extract")
+        runs: dict[str, Callable[[], float]] = {
+            "plain": lambda: run(root / "plain", *without),
             "idle": lambda: run(root / "plain"),
-            "tests": lambda: run(root / "tests", "-p", "no:pytest_extract"),
+            "tests": lambda: run(root / "tests", *without),
             "one": lambda: run(root / "one"),
             "many": lambda: run(root / "many"),
         }
         for call in runs.values():  # compiles the modules
             call()
-        taken = [{kind: float(call()) for kind, call in runs.items()} for _ in range(rounds)]  # type: ignore[arg-type]
+        taken = [{kind: call() for kind, call in runs.items()} for _ in range(rounds)]
         each = {kind: median(times[kind] for times in taken) for kind in runs}
     test, case = (each["tests"] - each["plain"]) / (cases - 1), (each["many"] - each["one"]) / (cases - 1)
     print("\n| a run of pytest | beyond a plain one |\n|---|---:|")

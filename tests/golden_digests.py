@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -251,7 +252,7 @@ def golds() -> Iterator[Comparison]:
 
 
 def deepjson_golds() -> Iterator[Comparison]:
-    for number, row in enumerate(lines("data/deepjsoneval/part.jsonl")):
+    for number, row in [*enumerate(lines("data/deepjsoneval/part.jsonl"))][::3]:
         schema, gold = json.loads(row["schema"]), json.loads(row["json"])
         yield f"{number:03}", partial(compare_gold, schema, gold, [*OUTPUTS.values()], "default")
 
@@ -264,46 +265,33 @@ def compare_gold(schema: Any, gold: Any, changes: list[Any], semantics: str) -> 
     )
 
 
-def extract_bench_vectors() -> Iterator[Comparison]:
-    def compare(vector: Any) -> Scored:
-        scorer = compile_schema(vector["schema"], semantics="extract-bench")
-        judge = extract_bench_judge(vector["judge"])
-        return scored([scorer.score(vector["gold"], vector["extracted"], judge=judge)])
-
-    for vector in lines("vectors/extractbench.jsonl"):
-        yield vector["id"], partial(compare, vector)
+def extract_bench(vector: Any) -> Scored:
+    scorer = compile_schema(vector["schema"], semantics="extract-bench")
+    return scored([scorer.score(vector["gold"], vector["extracted"], judge=extract_bench_judge(vector["judge"]))])
 
 
-def xeval_vectors() -> Iterator[Comparison]:
-    def compare(vector: Any) -> Scored:
-        post = vector.get("post_process")
-        scorer = compile_schema(vector["schema"], semantics="struct-extract-eval", post_process=post)
-        judge = xeval_judge if vector.get("judge") else None
-        pairs = zip(vector["gold"], vector["extracted"], strict=False)
-        return scored(scorer.score(gold, extracted, judge=judge) for gold, extracted in pairs)
-
-    for vector in lines("vectors/xeval.jsonl"):
-        yield vector["id"], partial(compare, vector)
+def xeval(vector: Any) -> Scored:
+    post = vector.get("post_process")
+    scorer = compile_schema(vector["schema"], semantics="struct-extract-eval", post_process=post)
+    judge = xeval_judge if vector.get("judge") else None
+    pairs = zip(vector["gold"], vector["extracted"], strict=False)
+    return scored(scorer.score(gold, extracted, judge=judge) for gold, extracted in pairs)
 
 
-def sob_vectors() -> Iterator[Comparison]:
-    def compare(vector: Any) -> Scored:
-        output = vector["record"]["output"]
-        gold, extracted = output.get("ground_truth"), output.get("candidate_response", MISSING)
-        scorer = compile_schema(vector["record"]["input"].get("json_schema"), judge_mode="fuzzy")
-        return scored([scorer.score(gold, extracted, modality=vector["modality"])])
-
-    for vector in lines("vectors/sob.jsonl"):
-        yield vector["id"], partial(compare, vector)
+def sob(vector: Any) -> Scored:
+    output = vector["record"]["output"]
+    gold, extracted = output.get("ground_truth"), output.get("candidate_response", MISSING)
+    scorer = compile_schema(vector["record"]["input"].get("json_schema"), judge_mode="fuzzy")
+    return scored([scorer.score(gold, extracted, modality=vector["modality"])])
 
 
-def deepjson_vectors() -> Iterator[Comparison]:
-    def compare(vector: Any) -> Scored:
-        scorer = compile_schema(vector["schema"], judge_mode="fuzzy")
-        return scored([scorer.score_text(json.loads(vector["answer"]), vector["model_output"])])
+def deepjson(vector: Any) -> Scored:
+    scorer = compile_schema(vector["schema"], judge_mode="fuzzy")
+    return scored([scorer.score_text(json.loads(vector["answer"]), vector["model_output"])])
 
-    for vector in lines("vectors/deepjson.jsonl"):
-        yield vector["id"], partial(compare, vector)
+
+def vectors(file: str, compare: Callable[[Any], Scored]) -> tuple[str, Callable[[], Iterator[Comparison]]]:
+    return file, lambda: ((vector["id"], partial(compare, vector)) for vector in lines(file))
 
 
 def read(path: Path) -> Any:
@@ -312,17 +300,17 @@ def read(path: Path) -> Any:
 
 def lines(relative: str) -> Iterator[Any]:
     with (SHARED / relative).open(encoding="utf-8") as text:
-        yield from (json.loads(line) for line in text)
+        yield from map(json.loads, text)
 
 
 GROUPS: dict[str, tuple[str | None, Callable[[], Iterator[Comparison]]]] = {
     "random tables": (None, tables),
     "golds of ExtractBench": ("data/extract-bench/dataset", golds),
     "golds of DeepJSONEval": ("data/deepjsoneval/part.jsonl", deepjson_golds),
-    "vectors of extract-bench": ("vectors/extractbench.jsonl", extract_bench_vectors),
-    "vectors of struct-extract-eval": ("vectors/xeval.jsonl", xeval_vectors),
-    "vectors of SOB": ("vectors/sob.jsonl", sob_vectors),
-    "vectors of DeepJSONEval": ("vectors/deepjson.jsonl", deepjson_vectors),
+    "vectors of extract-bench": vectors("vectors/extractbench.jsonl", extract_bench),
+    "vectors of struct-extract-eval": vectors("vectors/xeval.jsonl", xeval),
+    "vectors of SOB": vectors("vectors/sob.jsonl", sob),
+    "vectors of DeepJSONEval": vectors("vectors/deepjson.jsonl", deepjson),
 }
 """Name -> the shared data that it needs, and its comparisons."""
 
@@ -351,12 +339,12 @@ def changes(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
 
 def row_changes(old: Scored, new: Scored) -> list[str]:
     """Return lines that say, row by row, what two codes make different of one comparison."""
-    told = []
-    before, after = (dict(_numbered(found.rows)) for found in (old, new))
-    for key in {**before, **after}:
-        was, now = before.get(key), after.get(key)
-        if was != now:
-            told.append(f"{key[0]}: {_shown(was)} -> {_shown(now)}")
+    before, after = _by_place(old), _by_place(new)
+    told = [
+        f"{place[0]}: {before.get(place, 'nothing')} -> {after.get(place, 'nothing')}"
+        for place in {**before, **after}
+        if before.get(place) != after.get(place)
+    ]
     if not told and old.rows != new.rows:
         told.append("the same rows in another order")
     for number, (one, other) in enumerate(zip(old.measures, new.measures, strict=False)):
@@ -365,24 +353,21 @@ def row_changes(old: Scored, new: Scored) -> list[str]:
     return told
 
 
-def _numbered(rows: list[list[Any]]) -> Iterator[tuple[tuple[str, int], list[Any]]]:
+def _by_place(found: Scored) -> dict[tuple[str, int], str]:
     """A path may have several results: the place among them is part of the key."""
-    seen: dict[str, int] = {}
-    for row in rows:
-        place = " ".join(str(part) for part in row[:3])
-        seen[place] = seen.get(place, -1) + 1
-        yield (place, seen[place]), row[3:]
-
-
-def _shown(row: list[Any] | None) -> str:
-    return "nothing" if row is None else ", ".join(str(part) for part in row if part is not None)
+    seen: Counter[str] = Counter()
+    rows = {}
+    for row in found.rows:
+        place = " ".join(map(str, row[:3]))
+        rows[place, seen[place]] = ", ".join(str(part) for part in row[3:] if part is not None)
+        seen[place] += 1
+    return rows
 
 
 def scored_by(revision: str, group: str, names: list[str]) -> dict[str, Scored]:
     """Score comparisons with the code of another revision, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["git", "-C", str(ROOT), "archive", revision, "pytest_extract"]
-        archive = subprocess.run(command, capture_output=True, check=True).stdout
+        archive = git("archive", revision, "pytest_extract")
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(folder, filter="data")
         (Path(folder) / "tests").mkdir()
@@ -390,50 +375,36 @@ def scored_by(revision: str, group: str, names: list[str]) -> dict[str, Scored]:
             shutil.copy(ROOT / "tests" / name, Path(folder) / "tests" / name)
         command = [sys.executable, "-m", "tests.golden_digests", "--print-rows", group, *names]
         env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_EXTRACT_SHARED": str(SHARED)}
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
-    if done.returncode:
-        raise RuntimeError(f"the code of {revision} cannot score this:\n{done.stderr[-2000:]}")
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True, env=env)
     return {name: Scored(*found) for name, found in json.loads(done.stdout).items()}
 
 
+def git(*arguments: str) -> bytes:
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], stdout=subprocess.PIPE, check=True).stdout
+
+
 def print_changes(group: str, told: dict[str, str], revision: str | None) -> None:
+    """Print what changed: path by path of the first comparisons, by the code of the revision that wrote the digests."""
     print(f"{group}: {len(told)} comparisons changed")
-    for name in [*told][SHOWN_COMPARISONS:][:50]:
-        print(f"  {name}: {told[name]}")
-    first = [name for name in [*told][:SHOWN_COMPARISONS] if told[name] != "gone"]
+    first = [name for name, what in [*told.items()][:SHOWN_COMPARISONS] if what != "gone"]
     try:
-        old = {} if revision is None else scored_by(revision, group, first)
-    except (OSError, subprocess.CalledProcessError, RuntimeError) as error:
+        revision = revision or git("log", "-1", "--format=%H", "--", str(FILE)).decode().strip()
+        old = scored_by(revision, group, first)
+    except (OSError, subprocess.CalledProcessError) as error:
         print(f"  (not path by path: {error})")
         old = {}
-    for name, compare in GROUPS[group][1]():
-        if name in told and name in old:
-            found = row_changes(old[name], as_read(run(compare)))
-            print(
-                f"  {name}: {told[name]}"
-                + ("" if found else f"; the code of {revision} gives the same, name an earlier one by --against")
-            )
-            for line in found[:SHOWN_ROWS]:
-                print(f"    {line}")
-            if len(found) > SHOWN_ROWS:
-                print(f"    ... and {len(found) - SHOWN_ROWS} more")
-        elif name in [*told][:SHOWN_COMPARISONS]:
-            print(f"  {name}: {told[name]}")
-
-
-def as_read(found: Scored) -> Scored:
-    return Scored(*json.loads(json.dumps(found)))
-
-
-def last_renewal() -> str | None:
-    """Return the commit that last wrote the digests; None where git does not know."""
-    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%H", "--", str(FILE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or None
+    comparisons = dict(GROUPS[group][1]())
+    for name, what in [*told.items()][:50]:
+        print(f"  {name}: {what}")
+        if name in old:
+            found = row_changes(old[name], Scored(*json.loads(json.dumps(run(comparisons[name])))))
+            found = found or [f"the code of {revision} gives the same, name an earlier one by --against"]
+            more = [f"... and {len(found) - SHOWN_ROWS} more"] if len(found) > SHOWN_ROWS else []
+            print("".join(f"    {line}\n" for line in [*found[:SHOWN_ROWS], *more]), end="")
 
 
 def stored() -> dict[str, dict[str, str]]:
-    return read(FILE) if FILE.exists() else {}
+    return read(FILE)
 
 
 def main() -> None:
@@ -446,21 +417,19 @@ def main() -> None:
         group, *names = options.print_rows
         print(json.dumps({name: run(compare) for name, compare in GROUPS[group][1]() if name in names}))
         return
-    old, new = stored(), {}
-    revision = options.against or last_renewal()
+    digests = stored()
     for group, (needs, _) in GROUPS.items():
         if needs is not None and not (SHARED / needs).exists():
             print(f"{group}: not looked at, {SHARED / needs} is missing")
-            new[group] = old.get(group, {})
             continue
-        new[group] = digests_of(group)
-        told = changes(old.get(group, {}), new[group])
-        if told and group in old:
-            print_changes(group, told, revision)
+        found = digests_of(group)
+        if told := changes(digests.get(group, {}), found):
+            print_changes(group, told, options.against)
         else:
-            print(f"{group}: {len(new[group])} comparisons, {'new' if told else 'as before'}")
+            print(f"{group}: {len(found)} comparisons, as before")
+        digests[group] = found
     if not options.dry_run:
-        FILE.write_text(json.dumps(new, indent=0) + "\n", encoding="utf-8")
+        FILE.write_text(json.dumps(digests, indent=0) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

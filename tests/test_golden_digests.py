@@ -42,22 +42,23 @@ def test_scores_and_pairings_are_as_stored(group):
         shared(needs)
     found = changes(stored()[group], digests_of(group))
     assert {name: what for name, what in found.items() if what != TIE} == {}, RENEW
-
-
-def test_every_stored_group_is_compared():
     assert stored().keys() == GROUPS.keys()
 
 
 def test_the_random_tables_hold_what_they_are_for():
     tables = [random_table(seed) for seed in range(golden_digests.TABLES)]
-    found = [golden_digests.run(lambda seed=seed: golden_digests.compare_table(seed)) for seed in range(len(tables))]
-    statuses = {row[3] for each in found for row in each.rows if row[1] in ("field", "leaf")}
-    assert statuses == {"match", "mismatch", "omission", "hallucination"}
-    assert sum(any(row[1] == "leaf" and row[5] for row in each.rows) for each in found) > 20  # paired with another row
-    assert not any(row[0] == "error" for each in found for row in each.rows)
-    assert {how["overrides"]["rows"]["align"] for *_, how in tables} == {"position", "best_fit"}
-    assert sum("rows[].items" in how["overrides"] for *_, how in tables) == len(tables) / 2
-    assert any("weight" in each for *_, how in tables for each in how["overrides"].values())
+    overrides = [how["overrides"] for *_, how in tables]
+    assert {each["rows"]["align"] for each in overrides} == {"position", "best_fit"}
+    assert sum("rows[].items" in each for each in overrides) == len(tables) / 2
+    assert any("weight" in each for own in overrides for each in own.values())
+    found = [golden_digests.compare_table(seed) for seed in range(60)]
+    assert {row[3] for each in found for row in each.rows if row[1] == "leaf"} == {
+        "match",
+        "mismatch",
+        "omission",
+        "hallucination",
+    }
+    assert sum(any(row[1] == "leaf" and row[5] for row in each.rows) for each in found) > 6  # paired with another row
 
 
 @pytest.mark.parametrize(
@@ -83,19 +84,14 @@ def test_other_pairs_of_the_same_sum_are_a_tie():
     assert changes({"a": digest_of(first)}, {"a": digest_of(wrong)}) == {"a": "rows"}
 
 
-def test_a_digest_changes_with_the_order_of_results_and_with_a_measure():
-    right = of(GOLD)
-    assert digest_of(right._replace(rows=right.rows[::-1])) != digest_of(right)
-    assert digest_of(right._replace(measures=[{**right.measures[0], "f1": 0.5}])) != digest_of(right)
-
-
 def test_what_changed_is_told_path_by_path():
-    told = row_changes(of(GOLD), of({**GOLD, "total": 2}))
-    assert told[:2] == [
-        "0 field total: match, 1.0 -> mismatch, 0.0",
-        "0 leaf total: match, 1.0 -> mismatch, 0.0",
-    ]
+    right = of(GOLD)
+    told = row_changes(right, of({**GOLD, "total": 2}))
+    assert told[:2] == ["0 field total: match, 1.0 -> mismatch, 0.0", "0 leaf total: match, 1.0 -> mismatch, 0.0"]
     assert "measure pass_rate of output 0: 1.0 -> 0.5" in told
+    reversed_rows = right._replace(rows=right.rows[::-1])
+    assert digest_of(reversed_rows) != digest_of(right)
+    assert row_changes(right, reversed_rows) == ["the same rows in another order"]
 
 
 def test_new_gone_and_changed_comparisons_are_named():

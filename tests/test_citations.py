@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from typing import NamedTuple
 
 import pytest
 
@@ -10,6 +12,7 @@ from pytest_extract import Citation, ConfigError, Document, score
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.citations import CitationCheck, box_overlap, check_citation, check_citations
+from pytest_extract.core.values import iter_leaves
 from pytest_extract.documents import Box
 from pytest_extract.documents.evidence import find_boxes, find_evidence
 from pytest_extract.extraction.call import Extraction
@@ -48,127 +51,155 @@ def test_quotes_and_pages_of_a_text(value, citation, why):
     assert (found.why, found.right, found.overlap) == (why, not why, None)
 
 
-def test_the_page_of_a_pdf_counts(pdf):
-    right, wrong = (Citation(page=page, quote="Total 1,234.50 EUR") for page in (2, 1))
-    assert [each.why for each in check_citations(pdf, [(1234.5, right), (1234.5, wrong)])] == [
-        "",
-        "the quote does not stand on page 1",
-    ]
-
-
-def test_a_box_is_right_by_its_overlap_with_quote_or_value(pdf):
-    evidence = find_evidence(pdf, "Total 1,234.50 EUR")
-    ((box,),) = find_boxes(pdf, evidence.locations)
+def test_pages_and_boxes_of_a_pdf(pdf):
+    """A box is right by its overlap with the place of the quote, or of the value where there is no quote."""
     quote = "Total 1,234.50 EUR"
+    ((box,),) = find_boxes(pdf, find_evidence(pdf, quote).locations)
     points = (box.left * 612, box.top * 792, box.right * 612, box.bottom * 792)
     wide = box.right - box.left
-    checked = check_citations(
-        pdf,
-        [
-            (1234.5, Citation(page=2, quote=quote, box=tuple(box))),
-            (1234.5, Citation(page=2, quote=quote, box=points, unit="point")),
-            (1234.5, Citation(page=2, box=(box.left, box.top, box.right, box.bottom))),
-            (1234.5, Citation(page=2, quote=quote, box=(box.left + wide, box.top, box.right + wide, box.bottom))),
-            (1234.5, Citation(page=2, quote=quote, box=(0, 0, 1, 1))),
-        ],
-    )
-    assert [each.right for each in checked] == [True, True, False, False, False]
-    assert checked[0].overlap == pytest.approx(1)
-    assert checked[1].overlap == pytest.approx(1, abs=1e-6)
-    assert checked[3].overlap == 0
-    assert "overlaps the evidence by 0.00 only" in checked[3].why
-
-
-@pytest.mark.parametrize("value", [True, None])
-def test_a_box_of_what_no_text_can_show_is_compared_with_nothing(pdf, value):
-    assert check_citation(pdf, value, Citation(page=1, box=(0.1, 0.1, 0.2, 0.2))) == CitationCheck()
+    cited = [
+        Citation(page=2, quote=quote),
+        Citation(page=2, quote=quote, box=tuple(box)),
+        Citation(page=2, quote=quote, box=points, unit="point"),
+        Citation(page=1, quote=quote),
+        Citation(page=2, box=tuple(box)),
+        Citation(page=2, quote=quote, box=(box.left + wide, box.top, box.right + wide, box.bottom)),
+        Citation(page=2, quote=quote, box=(0, 0, 1, 1)),
+    ]
+    checked = check_citations(pdf, [(1234.5, citation) for citation in cited])
+    assert [each.right for each in checked] == [True] * 3 + [False] * 4
+    assert checked[3].why == "the quote does not stand on page 1"
+    assert [checked[place].overlap for place in (1, 2, 5)] == pytest.approx([1, 1, 0], abs=1e-6)
+    assert "overlaps the evidence by 0.00 only" in checked[5].why
+    for value in (True, None):  # no text can show these: nothing to compare with
+        assert check_citation(pdf, value, Citation(page=1, box=(0.1, 0.1, 0.2, 0.2))) == CitationCheck()
 
 
 def test_overlap():
     assert box_overlap((0, 0, 2, 2), [Box(1, 0, 3, 2)]) == pytest.approx(1 / 3)
-    assert box_overlap((0, 0, 1, 1), []) == 0
-    assert box_overlap((0, 0, 0, 0), [Box(0, 0, 0, 0)]) == 0
+    assert box_overlap((0, 0, 1, 1), []) == box_overlap((0, 0, 0, 0), [Box(0, 0, 0, 0)]) == 0
 
 
 # --- in cases
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"number": {"type": "string"}, "total": {"type": "number"}, "paid": {"type": "boolean"}},
-}
+TYPES = {"number": {"type": "string"}, "total": {"type": "number"}, "paid": {"type": "boolean"}}
+SCHEMA = {"type": "object", "properties": TYPES}
 GOLD = {"number": "US-001", "total": 1234.5, "paid": True}
 
 
-def run(tmp_path, output, text=TEXT.text, citations=None, **keys):
-    case = {"text": text, "schema": SCHEMA, "gold": GOLD, "thresholds": {"pass_rate": 0}, **keys}
-    path = tmp_path / "a.extract.yaml"
-    path.write_text(json.dumps(case), encoding="utf-8")
-    loaded = load_cases(path, SchemaCache())
-    assert loaded.errors == ()
-    return run_case(loaded.cases[0], lambda _index: Extraction(output, citations=citations), nodeid="n", file="f")
+@pytest.fixture
+def run(tmp_path):
+    def run(output, citations=None, **keys):
+        case = {"text": TEXT.text, "schema": SCHEMA, "gold": GOLD, "thresholds": {"pass_rate": 0}, **keys}
+        path = tmp_path / "a.extract.yaml"
+        path.write_text(json.dumps(case), encoding="utf-8")
+        loaded = load_cases(path, SchemaCache())
+        assert loaded.errors == ()
+        return run_case(loaded.cases[0], lambda _index: Extraction(output, citations=citations), nodeid="n", file="f")
+
+    return run
 
 
-def test_measures_of_citations(tmp_path):
+def test_measures_of_citations(run):
     citations = {"number": ["Invoice US-001", "Invoice US-002"], "total": [{"page": 7}]}
-    result = run(tmp_path, GOLD, citations=citations)
-    measures = result.attempts[0].score.measures
-    assert measures["citation_precision"] == pytest.approx(1 / 3)
-    assert measures["citation_recall"] == 0.5
-    assert measures["grounded_rate"] == 1.0
-    assert "citation_precision" not in run(tmp_path, GOLD).attempts[0].score.measures
+    measures = run(GOLD, citations).attempts[0].score.measures
+    names = ("citation_precision", "citation_recall", "grounded_rate")
+    assert [measures[name] for name in names] == pytest.approx([1 / 3, 0.5, 1.0])
+    assert "citation_precision" not in run(GOLD).attempts[0].score.measures
 
 
-def test_a_threshold_on_citations(tmp_path):
-    bad = run(tmp_path, GOLD, citations={"number": ["US-009"]}, thresholds={"citation_precision": 0.9})
-    assert bad.why == "citation_precision 0 is below 0.9, by 0.9"
-    none = run(tmp_path, GOLD, thresholds={"citation_precision": 0.9})
-    assert none.why.startswith(
-        "citation_precision cannot be checked: what it is made of is not there (`auto_accept`, citations"
-    )
-    rate = run(tmp_path, {**GOLD, "number": "US-009"}, thresholds={"grounded_rate": 0.9})
-    assert rate.why == "grounded_rate 0.5 is below 0.9, by 0.4"
+@pytest.mark.parametrize(
+    ("bound", "output", "citations", "why"),
+    [
+        ("citation_precision", GOLD, {"number": ["US-009"]}, "citation_precision 0 is below 0.9, by 0.9"),
+        ("citation_precision", GOLD, None, "citation_precision cannot be checked: what it is made of is not there"),
+        ("grounded_rate", {**GOLD, "number": "US-009"}, None, "grounded_rate 0.5 is below 0.9, by 0.4"),
+    ],
+)
+def test_thresholds_on_citations(run, bound, output, citations, why):
+    assert run(output, citations, thresholds={bound: 0.9}).why.startswith(why)
 
 
 @pytest.mark.parametrize(
     ("gate", "output", "why"),
     [
-        (True, {**GOLD, "total": 99.5}, "grounded gate: total 99.5 stands nowhere in the document"),
-        (True, {**GOLD, "total": 99.5, "number": "X9"}, "grounded gate: number 'X9', total 99.5 stand nowhere in the document"),
-        ({"fields": ["number"]}, {**GOLD, "total": 99.5}, None),
-        ({"fields": ["total"]}, {**GOLD, "total": 99.5}, "grounded gate: total 99.5 stands nowhere in the document"),
-        (True, GOLD, None),
-        (False, {**GOLD, "total": 99.5}, None),
+        (True, {"total": 99.5}, "grounded gate: total 99.5 stands nowhere in the document"),
+        (True, {"total": 99.5, "number": "X9"}, "grounded gate: number 'X9', total 99.5 stand nowhere in the document"),
+        ({"fields": ["number"]}, {"total": 99.5}, None),
+        ({"fields": ["total"]}, {"total": 99.5}, "grounded gate: total 99.5 stands nowhere in the document"),
+        (True, {}, None),
+        (False, {"total": 99.5}, None),
     ],
-)  # fmt: skip
-def test_the_grounded_gate_fails_values_that_stand_nowhere(tmp_path, gate, output, why):
-    assert run(tmp_path, output, gates={"grounded": gate}).why == why
+)
+def test_the_grounded_gate_fails_values_that_stand_nowhere(run, gate, output, why):
+    assert run(GOLD | output, gates={"grounded": gate}).why == why
 
 
-def test_the_grounded_gate_says_that_a_document_has_no_text(tmp_path):
-    result = run(tmp_path, GOLD, text=" ", gates={"grounded": True})
-    assert "the grounded gate cannot be checked" in result.why
-
-
-def test_the_grounded_gate_needs_a_document():
-    with pytest.raises(ConfigError, match="needs a document"):
-        score(SCHEMA, GOLD, GOLD, gates={"grounded": True})
-    with pytest.raises(ConfigError, match="must be true, or"):
-        score(SCHEMA, GOLD, GOLD, gates={"grounded": {"field": ["total"]}})
+def test_the_grounded_gate_needs_a_document_with_a_text(run):
+    assert "the grounded gate cannot be checked" in run(GOLD, text=" ", gates={"grounded": True}).why
+    for gate, told in ((True, "needs a document"), ({"field": ["total"]}, "must be true, or")):
+        with pytest.raises(ConfigError, match=told):
+            score(SCHEMA, GOLD, GOLD, gates={"grounded": gate})
 
 
 @pytest.mark.parametrize("gate", [{"fields": []}, {"fields": ["totl"]}, {"filds": ["total"]}, 3, {}])
-def test_mistakes_in_the_gate_are_reported(tmp_path, gate):
+def test_mistakes_in_the_gate_are_reported(run, gate):
     with pytest.raises(AssertionError):
-        run(tmp_path, GOLD, gates={"grounded": gate})
+        run(GOLD, gates={"grounded": gate})
+
+
+# --- true and false citations of real documents
+
+
+class Claim(NamedTuple):
+    value: object
+    citation: Citation
+    true: bool
+
+
+def claims_of(document, gold, source, most=10):
+    """Make as many true as false citations: wrong page, other quote, box elsewhere, changed quote, in turn.
+
+    They are made from the pages' text by plain search, not by the evidence index that the check uses.
+    """
+    pages = document.pages
+    values = [value for _, value in iter_leaves(gold) if isinstance(value, str) and 4 <= len(value) <= 60]
+    made = []
+    for value in dict.fromkeys(source.sample(values, len(values))):
+        number = next((number for number, page in enumerate(pages) if value in page), None)
+        if number is None or len(made) == 2 * most:
+            continue
+        start, lines = pages[number].find(value), pages[number].split("\n")
+        quote = next((line for line in lines if value in line), "")
+        (boxes,) = document.boxes([(number, start, start + len(value))])
+        if not boxes or not quote.strip():
+            continue
+        left, top = min(each.left for each in boxes), min(each.top for each in boxes)
+        right, bottom = max(each.right for each in boxes), max(each.bottom for each in boxes)
+        away = 0.5 if top < 0.5 else -0.5
+        true = Citation(page=number + 1, quote=quote, box=(left, top, right, bottom))
+        elsewhere = [index + 1 for index, page in enumerate(pages) if quote.strip() not in page and value not in page]
+        others = [line for line in lines if len(line) > 5 and value not in line]
+        false = [
+            Citation(page=source.choice(elsewhere), quote=quote) if elsewhere else None,
+            Citation(page=number + 1, quote=source.choice(others)) if others else None,
+            Citation(page=number + 1, quote=quote, box=(left, top + away, right, bottom + away)),
+        ]
+        changed = Citation(page=number + 1, quote=quote.replace(value, value[::-1] + "zq"))
+        wrong = (*false, changed)[len(made) // 2 % 4] or changed
+        made += [Claim(value, true, True), Claim(value, wrong, False)]
+    return made
 
 
 def test_true_and_false_citations_of_real_documents():
     pytest.importorskip("pypdfium2")
-    from tests.citation_check import check, claims
-
-    made = claims(shared("data/extract-bench/dataset/hiring"))
-    called = check(made)
-    hits = sum(right and claim.true for right, claim in zip(called, made, strict=True))
-    assert len(made) >= 20
-    assert sum(called) == hits, "no false citation is called right"
-    assert hits >= 0.9 * sum(claim.true for claim in made)
+    source, called = random.Random(7), []
+    for path in sorted(shared("data/extract-bench/dataset/hiring").rglob("*.gold.json")):
+        document = Document(path=path.with_name(path.name.replace(".gold.json", ".pdf")))
+        claims = claims_of(document, json.loads(path.read_text(encoding="utf-8")), source)
+        found = check_citations(document, [(claim.value, claim.citation) for claim in claims])
+        called += [(each.right, claim.true) for each, claim in zip(found, claims, strict=True)]
+    hits = called.count((True, True))
+    assert len(called) >= 20
+    assert (True, False) not in called, "no false citation is called right"
+    assert hits >= 0.9 * sum(true for _, true in called)

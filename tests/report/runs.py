@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.report.lines import Line, text_of
 from pytest_extract.results import dump_result, load_result
 
 TEXT = {"type": "string"}
@@ -55,3 +57,8 @@ def broken(name: str, error: str, model: str | None = None) -> CaseResult:
 def wrong(**changes: object) -> dict[str, object]:
     """Return gold with other values."""
     return {**GOLD, **changes}
+
+
+def texts(lines: Iterable[Line]) -> list[str]:
+    """Return lines without their styles."""
+    return [text_of(each) for each in lines]

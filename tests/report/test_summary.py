@@ -1,81 +1,130 @@
+"""The lines at the end of a run: cases, measures, variants, worst fields, remarks on cases, repeats, lists, cost."""
+
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_extract.cli import main
+from pytest_extract.core.aggregate.slices import list_recalls
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Usage, Variant
 from pytest_extract.core.results import FieldResult, NamedMistake
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import FieldPath
-from pytest_extract.report.lines import text_of
-from pytest_extract.report.summary import Forecast, forecast_lines, summary_lines, totals_of
+from pytest_extract.report.diff import DiffOptions, case_lines
+from pytest_extract.report.html.page import page
+from pytest_extract.report.markdown import markdown
+from pytest_extract.report.run_report import RunReport, repeat_lines
+from pytest_extract.report.summary import (
+    Forecast,
+    PatternCounts,
+    forecast_lines,
+    list_tables,
+    remark_lines,
+    summary_lines,
+    totals_of,
+    worst_patterns,
+)
+from pytest_extract.results import dump_result, load_result
 from tests.records import field_result, score_record
+from tests.regression import make
+from tests.report.runs import GOLD, SCORER, TEXT, scored, texts
+from tests.report.runs import case as read_case
 
 
 def leaf(pattern: str, status: str, score: float = 0.0) -> FieldResult:
     return field_result("a", 1, status=status, score=score, pattern=pattern)
 
 
+MATCH, WRONG = leaf("x", "match", 1.0), leaf("x", "mismatch")
+
+
 def attempt(pass_rate: float = 1.0, *leaves: FieldResult, **keys: Any) -> Attempt:
     outcome = keys.pop("outcome", Outcome.PASSED if pass_rate == 1 else Outcome.FAILED)
-    failure = keys.pop("failure", None)
-    score = score_record(*leaves, measures={"pass_rate": pass_rate, "f1": pass_rate}, failure=failure)
+    measures = {"pass_rate": pass_rate, "f1": pass_rate}
+    score = score_record(*leaves, measures=measures, failure=keys.pop("failure", None))
     return Attempt(index=0, outcome=outcome, score=score, **keys)
 
 
-def case(name: str, *attempts: Attempt, **keys: Any) -> CaseResult:
+def case(name: str, *attempts: Attempt, model: str | None = None, **keys: Any) -> CaseResult:
     outcome = attempts[0].outcome if attempts else Outcome.NOT_RUN
-    base = {
-        "nodeid": f"{name}.extract.yaml::{name}",
-        "case_id": name,
-        "file": "f",
-        "variant": Variant(),
-        "outcome": outcome,
-    }
+    nodeid = f"{name}.extract.yaml::{name}"
+    base = {"nodeid": nodeid, "case_id": name, "file": "f", "variant": Variant(model=model), "outcome": outcome}
     return CaseResult(attempts=attempts, **{**base, **keys})
 
 
 def told(*results: CaseResult, **how: Any) -> list[str]:
-    return [text_of(each) for each in summary_lines(results, **how)]
+    return texts(summary_lines(results, **how))
+
+
+def remarks(*results: CaseResult, **how: Any) -> list[str]:
+    return texts(remark_lines(totals_of(results).remarks, width=200, **how))
+
+
+# --- cases and measures
 
 
 def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure() -> None:
-    broken = Attempt(index=0, outcome=Outcome.BROKEN, error="ValueError: down")
-    lines = told(
-        case("a", attempt(1.0)),
-        case("b", attempt(0.5)),
-        case("c", broken, why="ValueError: down"),
-        case("d", why="the budget is spent"),
-    )
+    down = Attempt(index=0, outcome=Outcome.BROKEN, error="down")
+    lines = told(case("a", attempt(1.0)), case("b", attempt(0.5)), case("c", down, why="down"), case("d", why="spent"))
     assert lines[0] == "4 cases: 1 passed, 1 failed, 1 broken, 1 not run; fields right 75 %; f1 0.75"
-    assert "broken: 1 case: ValueError: down" in lines
-    assert "not run: 1 case: the budget is spent" in lines
+    assert "broken: 1 case: down" in lines
+    assert "not run: 1 case: spent" in lines
+    expected = told(case("a", attempt(1.0)), case("b", attempt(0.5)), expected=1)[0]
+    assert expected.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); fields right")
 
 
 def test_reasons_that_are_not_shown_are_counted() -> None:
-    broken = Attempt(index=0, outcome=Outcome.BROKEN, error="E")
-    whys = [*"aabbccddee", "f", "g"]
-    lines = told(*(case(f"k{index}", broken, why=why) for index, why in enumerate(whys)))
+    down = Attempt(index=0, outcome=Outcome.BROKEN, error="E")
+    lines = told(*(case(f"k{index}", down, why=why) for index, why in enumerate("aabbccddeefg")))
     assert [each for each in lines if each.startswith("broken: ")] == [
         *(f"broken: 2 cases: {why}" for why in "abcde"),
         "broken: 2 cases for other reasons",
     ]
 
 
-def test_what_xfail_announced_is_said() -> None:
-    line = told(case("a", attempt(1.0)), case("b", attempt(0.5)), expected=1)[0]
-    assert line.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); fields right")
+def test_changes_of_requests_are_counted_and_bounded() -> None:
+    lines = told(case("a", attempt(1.0, adjustments=("b", "a"))), case("b", attempt(1.0, adjustments=("a",))))
+    assert [line for line in lines if line.startswith("requests")] == [
+        "requests changed: 2 cases: a",
+        "requests changed: 1 case: b",
+    ]
+    many = told(case("a", attempt(1.0, adjustments=tuple(f"{number:03}" + "x" * 500 for number in range(30)))))
+    assert "requests changed: 25 cases for other reasons" in many
+    assert sum(map(len, many)) < 3_000
 
 
-def test_a_case_s_repeats_count_as_one_case() -> None:
-    results = [case("a", attempt(1.0), attempt(0.0), attempt(0.5)), case("b", attempt(1.0))]
-    assert totals_of(results).means == {"pass_rate": 0.75, "f1": 0.75}
+@pytest.mark.parametrize(
+    ("results", "mean"),
+    [
+        ([case("a", attempt(1.0), attempt(0.0), attempt(0.5)), case("b", attempt(1.0))], 0.75),  # a case counts once
+        ([case("a", attempt(1.0), attempt(0.0, outcome=Outcome.BROKEN))], 1.0),
+    ],
+)
+def test_means_over_cases(results: list[CaseResult], mean: float) -> None:
+    assert totals_of(results).means == {"pass_rate": mean, "f1": mean}
 
 
-def test_a_judged_out_repeat_is_in_no_measure() -> None:
-    results = [case("a", attempt(1.0), attempt(0.0, outcome=Outcome.BROKEN))]
-    assert totals_of(results).means == {"pass_rate": 1.0, "f1": 1.0}
+def test_a_line_per_variant() -> None:
+    results = [
+        case("a", attempt(1.0, cost_usd=0.5), model="m"),
+        case("a", attempt(0.5), model="n"),
+        case("b", attempt(0.0), model="n"),
+        case("a", attempt(1.0, cost_usd=0.5, recorded=True), model="o"),
+    ]
+    assert [line.split() for line in told(*results)[1:5]] == [
+        ["cases", "passed", "failed", "broken", "not", "run", "fields", "right", "f1", "cost"],
+        ["m", "1", "1", "0", "0", "0", "100", "%", "1", "$0.5000"],
+        ["n", "2", "0", "2", "0", "0", "25", "%", "0.25", "unknown"],
+        ["o", "1", "1", "0", "0", "0", "100", "%", "1", "-"],
+    ]
+
+
+# --- worst fields, kinds of mistakes
 
 
 def test_worst_fields_stand_first_over_all_cases() -> None:
@@ -94,118 +143,141 @@ def test_worst_fields_stand_first_over_all_cases() -> None:
     assert not any(line.startswith(("  x", "  z", "  known ")) for line in lines)
 
 
-def test_known_failures_are_told_and_those_that_pass_named() -> None:
-    lines = told(
-        case("a", attempt(1.0, leaf("x", "mismatch"), leaf("y", "match", 1.0)), known=("x", "y")),
-        case(
-            "b", attempt(1.0, leaf("x", "mismatch"), leaf("z", "mismatch"), leaf("w", "match", 1.0)), known=("x", "z")
-        ),
-        case("c", attempt(1.0, leaf("x", "match", 1.0)), attempt(0.5, leaf("x", "omission")), known=("x",)),
-        case("d", attempt(0.0, leaf("x", "match", 1.0), failure="no_json"), known=("x",)),
-        case("e", attempt(1.0, leaf("x", "match", 1.0))),
-    )
-    assert lines[-2:] == [
-        "known failures, not in the verdict, in 3 cases: a (1 value), b (2 values), c (1 value)",
-        "known failures that pass now (take them out of known_failures), in 1 case: a (y)",
-    ]
-
-
-def test_of_many_known_failures_that_pass_a_few_are_named() -> None:
-    fields = [f"f{number}" for number in range(8)]
-    lines = told(case("a", attempt(1.0, *(leaf(name, "match", 1.0) for name in fields)), known=tuple(fields)))
-    assert " ".join(lines).endswith("in 1 case: a (f0, f1, f2, f3, f4 and 3 more)")
+def test_worst_is_what_lost_most_then_what_failed_in_the_largest_share() -> None:
+    found = {
+        "rare": PatternCounts(statuses=Counter(mismatch=1, match=11), lost=1.0),
+        "a good one": PatternCounts(statuses=Counter(match=12)),
+        "often": PatternCounts(statuses=Counter(omission=1, match=3), lost=1.0),
+        "nearly": PatternCounts(statuses=Counter(mismatch=4), lost=0.2),
+        "most": PatternCounts(statuses=Counter(hallucination=2, match=30), lost=2.0),
+        "as often": PatternCounts(statuses=Counter(mismatch=1, match=3), lost=1.0),
+    }
+    assert [name for name, _ in worst_patterns(found)] == ["most", "as often", "often", "rare", "nearly"]
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, 10), (1, 10), (2, 15)])
 def test_only_the_worst_fields_are_shown(verbosity: int, shown: int) -> None:
-    bad = attempt(0.5, *(leaf(f"f{i:02}", "mismatch") for i in range(15)))
-    alone = told(case("a", bad), verbosity=verbosity)
+    one, other = (case(name, attempt(0.5, *(leaf(f"{name}{i:02}", "mismatch") for i in range(15)))) for name in "fg")
+    alone = told(one, verbosity=verbosity)
     assert ("worst fields" in alone) == (verbosity == 2)  # the diff of the only case says it all
-    assert "worst fields" in told(case("a", bad), verbosity=verbosity, diffs=False)
-    others = attempt(0.5, *(leaf(f"g{i:02}", "mismatch") for i in range(15)))
-    assert "worst fields" not in told(case("a", bad), case("b", others))  # each diff says all of its own
-    lines = told(case("a", bad), case("b", bad), verbosity=verbosity)
+    assert "worst fields" in told(one, verbosity=verbosity, diffs=False)
+    assert "worst fields" not in told(one, other)  # each diff says all of its own
+    lines = told(one, replace(one, nodeid="twin"), verbosity=verbosity)
     assert sum(line.startswith(("  f0", "  f1")) for line in lines) == shown
     assert ("  and 5 more fields (-vv shows all)" in lines) == (shown == 10)
 
 
-def test_a_line_per_variant() -> None:
-    lines = told(
-        case("a", attempt(1.0, cost_usd=0.5), variant=Variant(model="m")),
-        case("a", attempt(0.5), variant=Variant(model="n")),
-        case("b", attempt(0.0), variant=Variant(model="n")),
-        case("a", attempt(1.0, cost_usd=0.5, recorded=True), variant=Variant(model="o")),
-    )
-    assert [line.split() for line in lines[1:5]] == [
-        ["cases", "passed", "failed", "broken", "not", "run", "fields", "right", "f1", "cost"],
-        ["m", "1", "1", "0", "0", "0", "100", "%", "1", "$0.5000"],
-        ["n", "2", "0", "2", "0", "0", "25", "%", "0.25", "unknown"],
-        ["o", "1", "1", "0", "0", "0", "100", "%", "1", "-"],
+def test_mistakes_are_counted_by_kind_with_those_that_are_not_named() -> None:
+    kinds = ("sign", "case", "sign", *map(str, range(9)))
+    bad = attempt(0.5, WRONG)
+    names = tuple(NamedMistake(kind, (FieldPath(("x",)),), "") for kind in kinds)
+    lines = " ".join(told(case("a", replace(bad, score=replace(bad.score, mistakes=names)))))
+    assert "kinds of mistakes: 2 sign, 1 0, 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8 and 1 more kinds" in lines
+    assert not any("kinds" in line for line in told(case("a", attempt(1.0))))
+    leaves = [field_result(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
+    named = NamedMistake("power_of_ten", (leaves[0].path,), "1,000 times the gold")
+    many = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(*leaves, mistakes=(named,)))
+    assert "kinds of mistakes: 402 (not named), 2 power of ten" in told(case("a", many), case("b", many))
+
+
+# --- remarks
+
+
+def test_passed_cases_with_wrong_values_are_named() -> None:
+    def within(*leaves: FieldResult) -> Attempt:
+        return attempt(0.9, *leaves, outcome=Outcome.PASSED)
+
+    assert remarks(
+        case("a", within(WRONG, MATCH)),
+        case("b", within(WRONG, WRONG), within(WRONG)),
+        case("c", attempt(1.0, MATCH)),
+        case("d", attempt(0.5, WRONG)),
+        case("e", within(field_result("a", 1, 2)), known=("a",)),
+    ) == [
+        "wrong values within the thresholds, in 2 cases: a (1), b (2)",
+        "known failures, not in the verdict, in 1 case: e (1 value)",
     ]
+    many = [case(f"k{i}", within(WRONG)) for i in range(7)]
+    ((few,), (every,)) = (remarks(*many, verbosity=verbosity) for verbosity in (0, 1))
+    assert few.endswith(", in 7 cases: k0 (1), k1 (1), k2 (1), k3 (1), k4 (1) and 2 more (-v shows all)")
+    assert every.endswith("k5 (1), k6 (1)")
 
 
-@pytest.mark.parametrize(
-    ("attempts", "line"),
-    [
-        pytest.param(
-            [{"cost_usd": 0.5, "usage": Usage(prompt_tokens=1000, completion_tokens=20)}],
-            "tokens: 1,000 in, 20 out; cost: $0.5000",
-            id="priced",
-        ),
-        pytest.param(
-            [{"cost_usd": 0.5}, {}], "cost: $0.5000 (1 call without a known price not counted)", id="partly-priced"
-        ),
-        pytest.param(
-            [{"usage": Usage(prompt_tokens=5)}],
-            "tokens: 5 in, 0 out; cost: unknown (1 call without a known price)",
-            id="unpriced",
-        ),
-        pytest.param(
-            [{"cost_usd": 0.5, "recorded": True}],
-            "recorded earlier: 1 output (nothing spent on them now)",
-            id="recorded",
-        ),
-        pytest.param([{"cost_usd": 0.0}], "cost: $0.0000", id="free"),
-    ],
-)
-def test_money(attempts: list[dict[str, Any]], line: str) -> None:
-    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts)))
+def test_known_failures_are_told_and_those_that_pass_named() -> None:
+    y, z, w = leaf("y", "match", 1.0), leaf("z", "mismatch"), leaf("w", "match", 1.0)
+    assert remarks(
+        case("a", attempt(1.0, WRONG, y), known=("x", "y")),
+        case("b", attempt(1.0, WRONG, z, w), known=("x", "z")),
+        case("c", attempt(1.0, MATCH), attempt(0.5, leaf("x", "omission")), known=("x",)),
+        case("d", attempt(0.0, MATCH, failure="no_json"), known=("x",)),
+        case("e", attempt(1.0, MATCH)),
+    ) == [
+        "known failures, not in the verdict, in 3 cases: a (1 value), b (2 values), c (1 value)",
+        "known failures that pass now (take them out of known_failures), in 1 case: a (y)",
+    ]
+    names = [f"f{number}" for number in range(8)]
+    (many,) = remarks(case("a", attempt(1.0, *(leaf(name, "match", 1.0) for name in names)), known=tuple(names)))
+    assert many.endswith("in 1 case: a (f0, f1, f2, f3, f4 and 3 more)")
 
 
-@pytest.mark.parametrize(
-    ("attempts", "line"),
-    [
-        pytest.param([{}, {}], "cost: unknown (2 calls without reported tokens)", id="none"),
-        pytest.param(
-            [{}, {"usage": Usage(prompt_tokens=5)}, {"usage": Usage(prompt_tokens=5, completion_tokens=1)}],
-            "tokens: 10 in, 1 out; cost: unknown (1 call without a known price, 2 calls without reported tokens)",
-            id="unpriced",
-        ),
-        pytest.param(
-            [{"cost_usd": 0.5, "usage": Usage(prompt_tokens=5, completion_tokens=1)}, {}],
-            "tokens: 5 in, 1 out; cost: $0.5000 (1 call without reported tokens not counted)",
-            id="some",
-        ),
-    ],
-)
-def test_calls_of_a_model_without_tokens_are_listed(attempts: list[dict[str, Any]], line: str) -> None:
-    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), variant=Variant(model="m")))
+SPARSE = {"type": "object", "properties": dict.fromkeys("abcde", TEXT)}
+BENCH = compile_schema(SPARSE, semantics="extract-bench", judge_mode="exact")
+DEFAULT = compile_schema(SPARSE)
 
 
-def test_an_unknown_cost_is_never_counted_as_free() -> None:
-    spent = Spending.of([case("a", attempt(1.0), attempt(1.0))])
-    assert (spent.calls, spent.unpriced, spent.cost_text) == (2, 2, "unknown")
+def sparse(name: str, extracted: object, gold: object, **keys: Any) -> CaseResult:
+    """Make a result: four of five fields are empty, and what is not there passes under extract-bench."""
+    return scored(name, extracted, gold=gold, **{"scorer": BENCH, **keys})
 
 
-def test_what_the_judge_cost() -> None:
-    judge = Spending(calls=2, cost_usd=0.01, prompt_tokens=300) + Spending(calls=1, cost_usd=0.01, completion_tokens=5)
-    assert "judge: 3 calls; tokens: 300 in, 5 out; cost: $0.0200" in told(case("a", attempt()), judge=judge)
-    unknown = Spending(calls=2, unpriced=2, uncounted=2) - Spending(calls=1, unpriced=1, uncounted=1)
-    assert "judge: 1 call; cost: unknown (1 call without reported tokens)" in told(case("a", attempt()), judge=unknown)
-    assert "judge: 3 calls; tokens: 9 in, 0 out; cost: $0.0200 (1 call without reported tokens not counted)" in told(
-        case("a", attempt()),
-        judge=Spending(calls=3, unpriced=1, uncounted=1, estimated_usd=0.01, cost_usd=0.02, prompt_tokens=9),
+def test_what_a_pass_rate_does_not_rest_on_is_told_in_every_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = sparse("wrong", {"hello": 1}, {"a": "x"}, uncompared={"events": 60, "heats": 6}, shape={"leaves": 67})
+    empty = "right by emptiness, without a value on either side, in "
+    one = f"{empty}1 case: wrong (4 of 4 passed fields)"
+    nothing = "gold values that are compared with nothing, in 1 case: wrong (66 of 67: events, heats)"
+    assert remarks(wrong) == [one, nothing]
+    assert remarks(wrong, sparse("right", {"a": "x"}, {"a": "x"}))[0] == (
+        f"{empty}2 cases: wrong (4 of 4 passed fields), right (4 of 5 passed fields)"
     )
+    assert remarks(sparse("none", {}, {}, scorer=DEFAULT)) == [f"{empty}1 case: none (nothing was compared)"]
+    for scorer in (DEFAULT, BENCH):
+        assert remarks(sparse("full", dict.fromkeys("abc", "x"), dict.fromkeys("abc", "x"), scorer=scorer)) == []
+    diff = "\n".join(texts(case_lines(wrong, DiffOptions(width=200))))
+    assert "right by emptiness: 4 of 4 passed fields" in diff
+    assert "66 of 67 gold values are compared with nothing: `events` (60), `heats` (6)" in diff
+    (tmp_path / "r.jsonl").write_text(f"{dump_result(wrong)}\n", encoding="utf-8")
+    assert main(["report", str(tmp_path / "r.jsonl")]) == 0
+    run = RunReport(results=[wrong])
+    for text in (capsys.readouterr().out, markdown(run), page(run)):
+        assert one.removeprefix(empty) in " ".join(text.split())
+        assert "(66 of 67: events, heats)" in " ".join(text.split())
+
+
+def test_a_results_file_of_an_older_version_counts_the_same() -> None:
+    line = dump_result(sparse("old", {"hello": 1}, {"a": "x"}))
+    old = load_result(line.replace('"uncompared":{},', "").replace(',"empty_passes":4', ""))
+    assert len(dump_result(old)) == len(line) > len(line.replace(',"empty_passes":4', ""))
+    assert old.uncompared == {}
+    assert "old (4 of 4 passed fields)" in remarks(old)[0]
+
+
+def test_outputs_whose_text_is_more_than_their_json_are_named_in_every_report() -> None:
+    def output(name: str, text: str) -> CaseResult:
+        score = SCORER.score_text(GOLD, text).record()
+        return read_case(name, Outcome.PASSED, Attempt(index=0, outcome=Outcome.PASSED, score=score, output=text))
+
+    plain, fenced = output("plain", '{"vendor": "x"}'), output("fenced", '```json\n{"vendor": "x"}\n```')
+    prose = output("prose", 'So: {"vendor": "x"}.')
+    text = "fenced (fenced), prose (surrounded by prose)"
+    assert remarks(plain, fenced, prose)[-1] == f"not bare JSON, in 2 cases: {text}"
+    assert not any("JSON" in line for line in remarks(plain))
+    twin = replace(fenced, file="other.extract.yaml", nodeid="other.extract.yaml::fenced")
+    assert remarks(fenced, twin)[-1] == "not bare JSON, in 2 cases: fenced (fenced), fenced (fenced)"
+    run = RunReport(results=[plain, fenced, prose])
+    assert text in page(run)
+    assert text in markdown(run)
 
 
 def test_hostile_names_are_escaped() -> None:
@@ -215,84 +287,118 @@ def test_hostile_names_are_escaped() -> None:
     assert "\\x1b" in text
 
 
+# --- repeats and lists
+
+WIDE = {f"f{number}": True for number in range(14)}
+
+
 @pytest.mark.parametrize(
-    ("forecasts", "lines"),
+    ("results", "lines"),
     [
-        pytest.param(
-            [Forecast(calls=2, recorded=1, cost_usd=0.5), Forecast(calls=1, recorded=0, cost_usd=0.25)],
-            ["2 cases: 3 calls, 1 recorded", "cost: about $0.7500"],
-            id="priced",
+        ([], []),
+        ([make.result("a", WIDE), make.broken("b")], []),
+        (
+            [make.result("a", {"n": True}, {"n": False}, {"n": True}, variant=Variant(model="x"))],
+            [
+                "repeats: pass^1 66.7 %, pass^2 33.3 %, pass^3 0 %; 1 unsteady field",
+                "  invoices/acme.extract.yaml::a [x] n: passed 2 of 3 runs; twice in a row 33.3 %",
+            ],
         ),
-        pytest.param(
-            [Forecast(calls=2, recorded=0, cost_usd=None)],
-            ["1 case: 2 calls, 0 recorded", "2 calls without a known price, not counted"],
-            id="unpriced",
+        ([make.result("a", WIDE, WIDE)], ["repeats: pass^1 100 %, pass^2 100 %; 0 unsteady fields"]),
+    ],
+)
+def test_repeats(results: list[CaseResult], lines: list[str]) -> None:
+    assert texts(repeat_lines(results, verbosity=0)) == lines
+
+
+def test_many_unsteady_fields_are_cut_unless_asked_for() -> None:
+    results = [make.result("a", WIDE, dict.fromkeys(WIDE, False))]
+    assert texts(repeat_lines(results, verbosity=0))[-1] == "  … and 4 more fields (-v shows all)"
+    assert len(repeat_lines(results, verbosity=1)) == 15
+
+
+def test_a_list_that_breaks_off_is_told_with_its_place() -> None:
+    rows = {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    scorer = compile_schema({"type": "object", "properties": {"rows": rows}})
+
+    def listed(name: str, length: int, found: int) -> CaseResult:
+        gold = {"rows": [{"n": number} for number in range(length)]}
+        score = scorer.score(gold, {"rows": gold["rows"][:found]}).record()
+        return make.result(name, Attempt(index=0, outcome=Outcome.FAILED, score=score))
+
+    results = [listed(f"c{length}", length, min(length, 80)) for length in (30, 60, 90, 120, 150)]
+    assert "rows is complete to row 80, and has 0 % of those beyond" in told(*results)
+    (table,) = list_tables(results)
+    assert table.rows[-2:] == [
+        ("31 to 100", "230", "78.3 %", "150", "93.3 %"),
+        ("101 to 300", "70", "0 %", "270", "59.3 %"),
+    ]
+    assert table.notes == ["5 lists; rows is complete to row 80, and has 0 % of those beyond"]
+    (long,) = list_tables([listed("a", 10_050, 10_020)])
+    assert long.rows[-1] == ("10,001 and more", "50", "40 %", "10,050", "99.7 %")
+    assert list_recalls([listed("a", 5, 3), listed("b", 6, 6)]) == []
+    assert not list_tables([listed("a", 50, 50)])
+
+
+# --- money
+
+IN, BOTH = Usage(prompt_tokens=5), Usage(prompt_tokens=1_000, completion_tokens=20)
+
+
+@pytest.mark.parametrize(
+    ("model", "attempts", "line"),
+    [
+        (None, [{"cost_usd": 0.5, "usage": BOTH}], "tokens: 1,000 in, 20 out; cost: $0.5000"),
+        (None, [{"cost_usd": 0.5}, {}], "cost: $0.5000 (1 call without a known price not counted)"),
+        (None, [{"usage": IN}], "tokens: 5 in, 0 out; cost: unknown (1 call without a known price)"),
+        (None, [{"cost_usd": 0.5, "recorded": True}], "recorded earlier: 1 output (nothing spent on them now)"),
+        (None, [{"cost_usd": 0.0}], "cost: $0.0000"),
+        ("m", [{}, {}], "cost: unknown (2 calls without reported tokens)"),
+        (
+            "m",
+            [{}, {"usage": IN}, {"usage": BOTH}],
+            "tokens: 1,005 in, 20 out; cost: unknown (1 call without a known price, 2 calls without reported tokens)",
         ),
-        pytest.param(
-            [Forecast(calls=0, recorded=3, cost_usd=0.0)],
-            ["1 case: 0 calls, 3 recorded", "cost: about $0.0000"],
-            id="all-recorded",
+        (
+            "m",
+            [{"cost_usd": 0.5, "usage": BOTH}, {}],
+            "tokens: 1,000 in, 20 out; cost: $0.5000 (1 call without reported tokens not counted)",
         ),
     ],
 )
-def test_forecast(forecasts: list[Forecast], lines: list[str]) -> None:
-    assert [text_of(each) for each in forecast_lines(forecasts)] == lines
+def test_an_unknown_cost_is_never_counted_as_free(model: str | None, attempts: list[Any], line: str) -> None:
+    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), model=model))
 
 
-def test_mistakes_are_counted_by_kind() -> None:
-    names = [NamedMistake(kind, (FieldPath(("x",)),), "") for kind in ("sign", "case", "sign", *map(str, range(9)))]
-    bad = attempt(0.5, leaf("x", "mismatch"))
-    bad = replace(bad, score=replace(bad.score, mistakes=tuple(names)))
-    lines = " ".join(told(case("a", bad)))
-    assert "kinds of mistakes: 2 sign, 1 0, 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8 and 1 more kinds" in lines
-    assert not any("kinds" in line for line in told(case("a", attempt(1.0))))
+@pytest.mark.parametrize(
+    ("judge", "line"),
+    [
+        (
+            Spending(calls=2, cost_usd=0.01, prompt_tokens=300) + Spending(calls=1, cost_usd=0.01, completion_tokens=5),
+            "judge: 3 calls; tokens: 300 in, 5 out; cost: $0.0200",
+        ),
+        (
+            Spending(calls=2, unpriced=2, uncounted=2) - Spending(calls=1, unpriced=1, uncounted=1),
+            "judge: 1 call; cost: unknown (1 call without reported tokens)",
+        ),
+        (
+            Spending(calls=3, unpriced=1, uncounted=1, estimated_usd=0.01, cost_usd=0.02, prompt_tokens=9),
+            "judge: 3 calls; tokens: 9 in, 0 out; cost: $0.0200 (1 call without reported tokens not counted)",
+        ),
+    ],
+)
+def test_what_the_judge_cost(judge: Spending, line: str) -> None:
+    assert line in told(case("a", attempt()), judge=judge)
 
 
-def test_passed_cases_with_wrong_values_are_named() -> None:
-    bad = leaf("x", "mismatch")
-    within = {"outcome": Outcome.PASSED}
-    lines = told(
-        case("a", attempt(0.9, bad, leaf("x", "match", 1.0), **within)),
-        case("b", attempt(0.9, bad, bad, **within), attempt(0.95, bad, **within)),
-        case("c", attempt(1.0, leaf("x", "match", 1.0))),
-        case("d", attempt(0.5, bad)),
-    )
-    assert "wrong values within the thresholds, in 2 cases: a (1), b (2)" in lines
-
-
-def test_known_failures_of_a_passed_case_are_no_wrong_values() -> None:
-    excused = attempt(0.9, field_result("a", 1, 2), outcome=Outcome.PASSED)
-    assert not any("wrong value" in line for line in told(case("a", excused, known=("a",))))
-
-
-@pytest.mark.parametrize(("verbosity", "end"), [(0, "k4 (1) and 2 more (-v shows all)"), (1, "k5 (1), k6 (1)")])
-def test_of_many_passed_cases_with_wrong_values_a_few_are_named(verbosity: int, end: str) -> None:
-    results = [case(f"k{i}", attempt(0.9, leaf("x", "mismatch"), outcome=Outcome.PASSED)) for i in range(7)]
-    (line,) = [each for each in told(*results, verbosity=verbosity, width=200) if "wrong values" in each]
-    assert line.startswith("wrong values within the thresholds, in 7 cases")
-    assert line.endswith(end)
-
-
-def test_a_run_of_several_models_stays_in_a_narrow_window() -> None:
-    results = [
-        case(
-            f"a-case-with-a-long-name-{n}",
-            attempt(1.0),
-            variant=Variant(model=f"provider/a-long-model-name-{n % 2}"),
-        )
-        for n in range(6)
-    ]
-    lines = told(*results, width=80)
-    assert max(map(len, lines)) <= 80
-    assert any("a-long-model-name-1" in line for line in lines)
-
-
-def test_changes_of_requests_are_counted_and_bounded() -> None:
-    lines = told(case("a", attempt(1.0, adjustments=("b", "a"))), case("b", attempt(1.0, adjustments=("a",))))
-    assert [line for line in lines if line.startswith("requests")] == [
-        "requests changed: 2 cases: a",
-        "requests changed: 1 case: b",
-    ]
-    many = told(case("a", attempt(1.0, adjustments=tuple(f"{number:03}" + "x" * 500 for number in range(30)))))
-    assert "requests changed: 25 cases for other reasons" in many
-    assert sum(map(len, many)) < 3_000
+@pytest.mark.parametrize(
+    ("forecasts", "lines"),
+    [
+        ([(2, 1, 0.5), (1, 0, 0.25)], ["2 cases: 3 calls, 1 recorded", "cost: about $0.7500"]),
+        ([(2, 0, None)], ["1 case: 2 calls, 0 recorded", "2 calls without a known price, not counted"]),
+        ([(0, 3, 0.0)], ["1 case: 0 calls, 3 recorded", "cost: about $0.0000"]),
+    ],
+)
+def test_forecast(forecasts: list[tuple[int, int, float | None]], lines: list[str]) -> None:
+    found = [Forecast(calls=calls, recorded=recorded, cost_usd=cost) for calls, recorded, cost in forecasts]
+    assert texts(forecast_lines(found)) == lines

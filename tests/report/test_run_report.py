@@ -140,13 +140,21 @@ def test_the_verdict_comes_last_and_begins_with_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "first"),
     [
-        (suite(70, RIGHT), suite(70, RIGHT), "PASS. fields right 100.0 %, was 100.0 %; no fall found; falls of the mean "),
+        (
+            suite(70, RIGHT),
+            suite(70, RIGHT),
+            "PASS. fields right 100.0 %, was 100.0 %; no fall found; falls of the mean ",
+        ),
         (suite(20, RIGHT), fallen(20, 4), "UNDECIDED. fields right 93.3 %, was 100.0 %; m: 80.0 % right, was 100.0 %"),
-        (suite(4, RIGHT), suite(4, dict.fromkeys(RIGHT, False)), "WORSE. fields right 0.0 %, was 100.0 %; 4 of 4 documents"),
+        (
+            suite(4, RIGHT),
+            suite(4, dict.fromkeys(RIGHT, False)),
+            "WORSE. fields right 0.0 %, was 100.0 %; 4 of 4 documents",
+        ),
         ([], [], "UNDECIDED. nothing was compared, "),
     ],
     ids=["pass", "undecided", "dead", "nothing"],
-)  # fmt: skip
+)
 def test_the_words(before: list[CaseResult], after: list[CaseResult], first: str) -> None:
     assert any(line.startswith(first) for line in gate(before, after))
 

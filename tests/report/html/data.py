@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.report.html.page import page
+from pytest_extract.report.run_report import RunReport
 
 
 class Row(NamedTuple):
@@ -23,12 +28,15 @@ class Row(NamedTuple):
     statuses: list[str]
 
 
-class PageData(NamedTuple):
-    """The data of a page: `rows` of the list, the `bodies` of the cases, the documents, the columns of the heat map.
+@dataclass(frozen=True)
+class PageData:
+    """The text of a page and its data.
 
-    `head`: the verdict; `sections`: the parts of each section by its id; `told`: all text of both and of the notes.
+    `rows` of the list, the `bodies` of the cases, the documents, the columns of the heat map, the verdict (`head`), the
+    parts of each section by its id, and all text of both and of the notes (`told`).
     """
 
+    text: str
     rows: list[Row]
     bodies: list[dict[str, Any]]
     documents: list[dict[str, Any]]
@@ -42,22 +50,35 @@ class PageData(NamedTuple):
         """Return the contents of the parts of one kind."""
         return [content for each, content in self.sections.get(section, ()) if each == kind]
 
+    @property
+    def names(self) -> list[str]:
+        return [row.name for row in self.rows]
+
+    @property
+    def attempt(self) -> dict[str, Any]:
+        """The first attempt of the first case."""
+        attempt: dict[str, Any] = self.bodies[0]["attempts"][0]
+        return attempt
+
+    @property
+    def field(self) -> dict[str, Any]:
+        """The first field of the first attempt."""
+        field: dict[str, Any] = self.attempt["fields"][0]
+        return field
+
 
 def texts_in(value: Any) -> str:
     """Return all text inside of a value, in order."""
     if isinstance(value, dict):
         value = [*value.values()]
-    return (
-        " ".join(filter(None, map(texts_in, value)))
-        if isinstance(value, list)
-        else value
-        if isinstance(value, str)
-        else ""
-    )
+    if isinstance(value, list):
+        return " ".join(filter(None, map(texts_in, value)))
+    return value if isinstance(value, str) else ""
 
 
-def page_data(text: str) -> PageData:
-    """Read the data of a page."""
+def shown(*results: CaseResult, **keys: Any) -> PageData:
+    """Read the page of some results."""
+    text = page(RunReport(results=results, **keys))
 
     def scripts(mark: str) -> list[Any]:
         return [json.loads(each) for each in re.findall(rf"<script [^>]*{mark}>(.*?)</script>", text, re.DOTALL)]
@@ -67,12 +88,14 @@ def page_data(text: str) -> PageData:
         Row(row[0], row[1], data["outcomes"][row[2]][0], data["variants"][row[3]], *row[4:7], dict(row[7]), *row[8:])
         for row in data["rows"]
     ]
-    told = texts_in([data["head"], data["sections"], data["limits"]])
-    sections = {name: parts for name, _title, parts in data["sections"]}
-    bodies, documents = scripts('class="body"'), scripts('class="document"')
-    return PageData(rows, bodies, documents, data["patterns"], data["head"], sections, told, data["filters"])
-
-
-def plain(spans: Any) -> str:
-    """Return a line of styled spans as text."""
-    return "".join(span if isinstance(span, str) else span[0] for span in spans)
+    return PageData(
+        text=text,
+        rows=rows,
+        bodies=scripts('class="body"'),
+        documents=scripts('class="document"'),
+        patterns=data["patterns"],
+        head=data["head"],
+        sections={name: parts for name, _title, parts in data["sections"]},
+        told=texts_in([data["head"], data["sections"], data["limits"]]),
+        filters=data["filters"],
+    )

@@ -6,8 +6,8 @@ import base64
 import hashlib
 import html
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,26 +19,22 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.report.html import page as page_module
-from pytest_extract.report.html.page import anchor, document_text, json_in_script, page
-from pytest_extract.report.run_report import RunReport
+from pytest_extract.report.html.page import anchor, document_text, json_in_script
 from tests.records import field_result, score_record
-from tests.report.html.data import page_data, plain
+from tests.report.html.data import shown
 from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
 
 
 class Tags(HTMLParser):
-    """Collects elements, their attributes, and the text between them."""
+    """Collects attributes, and the elements that are open."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
-        self.texts: list[str] = []
         self.open: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
         self.attributes += attrs
         if tag not in {"meta", "link", "input"}:
             self.open.append(tag)
@@ -46,21 +42,18 @@ class Tags(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] not in {"script", "style"}:
-            self.texts.append(data)
+
+def failed(score: Any = None, *, output: Any = None, name: str = "a", **keys: Any) -> CaseResult:
+    """Make a result of a score made by hand."""
+    score = score or score_record(measures={"pass_rate": 0.0}, **keys)
+    return case(name, Outcome.FAILED, Attempt(index=0, outcome=Outcome.FAILED, score=score, output=output))
 
 
-def shown(*results: CaseResult, **keys: object) -> str:
-    return page(RunReport(results=results, **keys))  # type: ignore[arg-type]
-
-
-def text_of_page(text: str) -> str:
-    return page_data(text).told
+# --- nothing but what is ours
 
 
 def test_only_the_page_s_own_style_and_script_are_allowed() -> None:
-    text = shown(scored("a", GOLD))
+    text = shown(scored("a", GOLD)).text
     policy = re.search(r'content="(default-src [^"]*)"', text)
     assert policy is not None
     for tag in ("style", "script"):
@@ -71,41 +64,29 @@ def test_only_the_page_s_own_style_and_script_are_allowed() -> None:
     assert html.unescape(policy[1]).startswith("default-src 'none';")
     attributes = Tags(text).attributes
     assert not [name for name, _ in attributes if name.startswith("on") or name == "style"]
-    assert [value for name, value in attributes if name in {"src", "href"} and not (value or "").startswith("#")] == [
-        value for name, value in attributes if value == "data:,"
-    ]
+    links = {value for name, value in attributes if name in {"src", "href"} and not (value or "").startswith("#")}
+    assert links <= {"data:,"}
 
 
 @given(st.text())
-def test_data_ends_no_script(text: str) -> None:
+def test_data_ends_no_script_and_offsets_stay(text: str) -> None:
     safe = json_in_script(page_module.script_data([text]))
     assert "<" not in safe
     assert "\u2028" not in safe
     safe.encode("utf-8")
-
-
-@given(st.text())
-def test_offsets_in_a_document_s_text_stay(text: str) -> None:
-    safe = document_text(text)
-    assert len(safe) == len(text)
-    assert all(other in (char, "\N{REPLACEMENT CHARACTER}") for char, other in zip(text, safe, strict=True))
+    document = document_text(text)
+    assert len(document) == len(text)
+    assert all(other in (char, "\N{REPLACEMENT CHARACTER}") for char, other in zip(text, document, strict=True))
 
 
 @settings(max_examples=40)
 @given(st.text(min_size=1), st.text())
 def test_whatever_a_case_is_called_the_page_is_well_formed(name: str, value: str) -> None:
-    text = shown(
-        scored(name, wrong(vendor=value), tags={name: value}),
-        scored(value, GOLD, tags={name: "other"}),
-        broken(value, name),
-        mistakes=[value],
-        facts={"command": value},
-        by=[name],
-    )
-    tags = Tags(text)
-    assert tags.open == []
-    assert len(page_data(text).rows) == 3
-    text.encode("utf-8")
+    results = [scored(name, wrong(vendor=value), tags={name: value}), scored(value, GOLD, tags={name: "other"})]
+    data = shown(*results, broken(value, name), mistakes=[value], facts={"command": value}, by=[name])
+    assert Tags(data.text).open == []
+    assert len(data.rows) == 3
+    data.text.encode("utf-8")
 
 
 def test_a_fragment_stays_the_same_and_is_nobody_else_s() -> None:
@@ -116,34 +97,52 @@ def test_a_fragment_stays_the_same_and_is_nobody_else_s() -> None:
     assert len(anchor(scored("x" * 1_000, GOLD))) < 64
 
 
+# --- a case
+
+
 def test_a_failing_field_has_both_values_with_their_differences() -> None:
-    (body,) = page_data(shown(scored("a", wrong(vendor="ACME Gmbh")))).bodies
-    (field,) = body["attempts"][0]["fields"]
+    data = shown(scored("a", wrong(vendor="ACME Gmbh")))
+    field = data.field
     assert (field["p"], field["s"], field["m"]) == ("vendor", "mismatch", "text")
     assert (field["g"], field["x"]) == ('"ACME GmbH"', '"ACME Gmbh"')
     assert field["n"][0] == ["ACME Gmb", ["[H→h]", "mark"]]
-    assert body["attempts"][0]["counts"] == "5 values match."
-    assert [match[0] for match in body["attempts"][0]["matches"]][:2] == ["total", "items[0].name"]
+    assert data.attempt["counts"] == "5 values match."
+    assert [match[0] for match in data.attempt["matches"]][:2] == ["total", "items[0].name"]
+
+
+def test_letters_that_look_alike_are_named() -> None:
+    assert shown(scored("a", wrong(vendor="АCME GmbH"))).field["n"][1] == [
+        ["gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A", "dim"]
+    ]
 
 
 def test_a_named_mistake_stands_at_its_field_and_in_the_filter() -> None:
     result = scored("a", wrong(total=-907.2))
     ((mistake,),) = [score.mistakes for score in result.scores]
-    found = page_data(shown(result, scored("b", GOLD)))
-    assert found.bodies[0]["attempts"][0]["fields"][0]["n"][0] == [[mistake.text, "mark"]]
-    assert found.rows[0].statuses == sorted(["mismatch", mistake.kind.replace("_", " ")])
+    data = shown(result, scored("b", GOLD))
+    assert data.field["n"][0] == [[mistake.text, "mark"]]
+    assert data.rows[0].statuses == sorted(["mismatch", mistake.kind.replace("_", " ")])
+
+
+def test_the_filter_knows_each_kind_of_mistake_that_is_counted() -> None:
+    leaves = [field_result(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
+    mistake = NamedMistake("power_of_ten", (leaves[0].path,), "1,000 times the gold")
+    data = shown(failed(score_record(*leaves, mistakes=(mistake,))))
+    (kinds,) = data.parts("overview", "kinds")
+    assert [name for name, _ in kinds] == ["(not named)", "power of ten"]
+    assert {name for name, _ in kinds} <= {name for name, _ in data.filters["mistakes"]}
 
 
 def test_fields_told_in_one_line_have_no_values_and_their_own_past() -> None:
     scorer = compile_schema({"type": "object", "properties": dict.fromkeys("abcd", TEXT)})
     gold = {"a": "Alice", "b": "Bonn Ltd", "c": "Paris", "d": "Dora"}
-    swaps = {"a": "Bonn Ltd", "b": "Alice"}, {"c": "Dora", "d": "Paris"}
+    one, other = {"a": "Bonn Ltd", "b": "Alice"}, {"c": "Dora", "d": "Paris"}
     results = [
-        scored("x", {**gold, **swaps[1]}, gold=gold, scorer=scorer, model="base"),
-        scored("x", {**gold, **swaps[0], **swaps[1]}, gold=gold, scorer=scorer, model="new"),
+        scored("x", {**gold, **other}, gold=gold, scorer=scorer, model="base"),
+        scored("x", {**gold, **one, **other}, gold=gold, scorer=scorer, model="new"),
     ]
-    found = page_data(shown(*results, judged=evaluate_base(results, "base", Rules())))
-    (body,) = [body for row, body in zip(found.rows, found.bodies, strict=True) if row.variant == "new"]
+    data = shown(*results, judged=evaluate_base(results, "base", Rules()))
+    (body,) = [body for row, body in zip(data.rows, data.bodies, strict=True) if row.variant == "new"]
     fields = body["attempts"][0]["fields"]
     assert [(field["p"], field["m"], field.get("w")) for field in fields] == [
         ("$", "swapped fields", "right before"),
@@ -152,192 +151,160 @@ def test_fields_told_in_one_line_have_no_values_and_their_own_past() -> None:
     assert all("g" not in field and "x" not in field for field in fields)
 
 
-def test_further_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "MOST_FIELDS", 1)
-    (body,) = page_data(shown(scored("a", wrong(vendor="x", total=0)))).bodies
-    assert body["attempts"][0]["more"] == "… 1 more failing field; the results file has them."
-    assert len(body["attempts"][0]["fields"]) == 1
-
-
-def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "MOST_CHARACTERS", 1)
-    text = shown(scored("a", GOLD), scored("b", wrong(vendor="x")))
-    assert "1 of 2 cases have room for their fields" in text_of_page(text)
-    found = page_data(text)
-    assert [row.name for row in found.rows] == ["b", "a"]
-    assert "attempts" in found.bodies[0]
-    assert found.bodies[1]["note"].startswith("The page is full")
-
-
-def test_a_page_of_very_many_cases_says_how_many_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "MOST_CASES", 2)
-    text = shown(*(scored(name, GOLD) for name in "abc"), broken("d", "down"))
-    assert "2 of 4 cases are on this page, what is not green first" in text_of_page(text)
-    assert [row.name for row in page_data(text).rows] == ["d", "a"]
-
-
-def test_fields_that_match_are_listed_for_small_runs_and_outputs_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "MOST_SMALL", 1)
-    bad = scored("a", wrong(total=1))
-    bad = replace(bad, attempts=(replace(bad.attempts[0], output='{"total": 1}'),))
-    text = shown(bad, scored("b", GOLD))
-    found = page_data(text)
-    assert all("matches" not in attempt for body in found.bodies for attempt in body["attempts"])
-    assert found.bodies[0]["attempts"][0]["output"] == {"text": '{"total": 1}'}
-    assert "fields that match are counted, not listed, in a run of more than 1 cases" in text_of_page(text)
-
-
-def test_a_green_case_shows_what_failed_in_it_all_the_same() -> None:
+def test_a_green_case_shows_what_failed_in_it_and_known_failures_are_told_apart() -> None:
     lenient = scored("a", wrong(vendor="ACME"), breaches=())
-    (body,) = page_data(shown(case("a", Outcome.PASSED, *lenient.attempts))).bodies
-    assert [field["p"] for field in body["attempts"][0]["fields"]] == ["vendor"]
-
-
-def test_known_failures_are_told_apart() -> None:
-    (body,) = page_data(shown(scored("a", wrong(total=1), known=("total",)))).bodies
-    attempt = body["attempts"][0]
-    assert ([field["p"] for field in attempt["known"]], attempt["fields"]) == (["total"], [])
+    assert shown(case("a", Outcome.PASSED, *lenient.attempts)).field["p"] == "vendor"
+    known = shown(scored("a", wrong(total=1), known=("total",))).attempt
+    assert ([field["p"] for field in known["known"]], known["fields"]) == (["total"], [])
 
 
 def test_repeats_are_told_one_by_one() -> None:
     bad, good = scored("a", wrong(total=1)).attempts[0], scored("a", GOLD).attempts[0]
-    text = shown(case("a", Outcome.FAILED, good, bad, bad, needed=2))
-    (body,) = page_data(text).bodies
+    data = shown(case("a", Outcome.FAILED, good, bad, bad, needed=2))
+    (body,) = data.bodies
     assert body["repeats"] == "1 of 3 repeats passed, 2 needed."
     assert [attempt["title"] for attempt in body["attempts"]] == ["Repeat 1 of 3: failed"] * 2  # both made as the first
-    assert "unsteady" in text_of_page(text)
+    assert "unsteady" in data.told
 
 
-def test_an_output_that_cannot_be_scored_is_shown_with_the_place() -> None:
-    failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma too many", line=2, column=7)
-    score = score_record(failure=failure, measures={"pass_rate": 0.0})
+def test_an_output_that_cannot_be_scored_is_shown_with_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    comma = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma too many", line=2, column=7)
     output = '{\n  "a": 1,\n}'
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output=output)
-    text = shown(case("a", Outcome.FAILED, attempt))
-    (body,) = page_data(text).bodies
-    found = body["attempts"][0]
-    assert found["gates"] == [["trailing_comma at line 2, column 7", "a comma too many"]]
-    assert found["output"] == {"text": output, "at": 2 + 6}
-    assert "unusable outputs: 1 trailing_comma" in text_of_page(text)
-
-
-def test_a_long_output_is_cut_around_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = shown(failed(failure=comma, output=output))
+    assert data.attempt["gates"] == [["trailing_comma at line 2, column 7", "a comma too many"]]
+    assert data.attempt["output"] == {"text": output, "at": 2 + 6}
+    assert "unusable outputs: 1 trailing_comma" in data.told
     monkeypatch.setattr(page_module, "_MOST_OUTPUT", 20)
-    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="x", line=1, column=501)
-    attempt = Attempt(
-        index=0, outcome=Outcome.FAILED, score=score_record(failure=failure), output="a" * 500 + "B" + "c" * 499
-    )
-    (body,) = page_data(shown(case("a", Outcome.FAILED, attempt))).bodies
-    found = body["attempts"][0]["output"]
+    far = Failure(kind=FailureKind.MALFORMED_JSON, message="x", line=1, column=501)
+    found = shown(failed(failure=far, output="a" * 500 + "B" + "c" * 499)).attempt["output"]
     assert found["text"][found["at"]] == "B"
     assert (len(found["text"]), found["left"]) == (20, "980 more characters in the results file")
 
 
 def test_rows_are_shown_as_they_were_matched() -> None:
-    items = [{"name": "Nut", "price": 1.5}, {"name": "Bolt", "price": 9.5}]
-    (body,) = page_data(shown(scored("a", wrong(items=items)))).bodies
-    (table,) = body["attempts"][0]["rows"]
+    def rows(*items: dict[str, Any]) -> dict[str, Any]:
+        (table,) = shown(scored("a", wrong(items=[*items]))).attempt["rows"]
+        return dict(table)
+
+    bolt, nut = GOLD["items"]
+    table = rows(nut, {"name": "Bolt", "price": 9.5})
     assert (table["p"], table["c"], table["n"]) == ("items", ["name", "price"], "1 more row")
     assert table["r"] == [[0, 1, [["match", '"Bolt"', '"Bolt"'], ["mismatch", "2.5", "9.5"]]]]
+    assert rows(bolt)["r"][0][:2] == [1, None]
+    assert rows(bolt, nut, {"name": "Cog", "price": 3})["r"][0][:2] == [None, 2]
 
 
-def test_missing_and_invented_rows_have_one_side() -> None:
-    (body,) = page_data(shown(scored("a", wrong(items=GOLD["items"][:1])))).bodies
-    assert body["attempts"][0]["rows"][0]["r"][0][:2] == [1, None]
-    more = [*GOLD["items"], {"name": "Cog", "price": 3}]
-    (body,) = page_data(shown(scored("a", wrong(items=more)))).bodies
-    assert body["attempts"][0]["rows"][0]["r"][0][:2] == [None, 2]
+# --- the list, the filter, the heat map
+
+
+def test_cases_have_what_the_filter_asks_for() -> None:
+    many = {f"t{index}": "x" for index in range(24)}
+    data = shown(
+        scored("a", wrong(total=1), tags={"domain": "mail", **many}, model="m"),
+        scored("b", GOLD, tags={"domain": "scan", **many}, model="n"),
+    )
+    first, second = data.rows
+    assert (first.name, first.outcome, first.variant, first.tags["domain"]) == ("a", "failed", "m", "mail")
+    assert (first.statuses, first.gist) == (first.statuses, "pass_rate 0.667 is below 1")
+    assert (second.statuses, second.rate, second.fields) == ([], 1.0, [])
+    assert ["domain", ["mail", "scan"]] in data.filters["tags"]
+
+
+def test_cases_alike_stand_in_the_order_of_their_names() -> None:
+    assert shown(*(scored(name, GOLD) for name in ("case-10", "case-2", "case-1"))).names == [
+        "case-1",
+        "case-2",
+        "case-10",
+    ]
 
 
 def test_the_heat_map_has_a_letter_for_each_field() -> None:
-    results = [
+    data = shown(
         scored("a", wrong(total=1, vendor=None)),
         scored("b", wrong(items=[{"name": "Bolt", "price": 7}, GOLD["items"][1]])),
         scored("c", GOLD),
-        case("d", Outcome.FAILED, Attempt(index=0, outcome=Outcome.FAILED, score=score_record(failure="no_json"))),
-    ]
-    found = page_data(shown(*results))
-    heat = {row.name: dict(zip(found.patterns, row.heat, strict=True)) for row in found.rows}
-    assert sorted(found.patterns) == ["items[].price", "total", "vendor"]
+        failed(failure="no_json", name="d"),
+    )
+    heat = {row.name: dict(zip(data.patterns, row.heat, strict=True)) for row in data.rows}
+    assert sorted(data.patterns) == ["items[].price", "total", "vendor"]
     assert heat["a"] == {"vendor": "O", "total": "X", "items[].price": "m"}
     assert heat["b"] == {"vendor": "m", "total": "m", "items[].price": "x"}
     assert set(heat["c"].values()) == {"m"}
     assert set(heat["d"].values()) == {"!"}
 
 
-def test_fields_that_the_heat_map_leaves_out_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "HEAT_COLUMNS", 1)
-    assert "1 of 2 fields that fail are in the heat map" in text_of_page(shown(scored("a", wrong(total=1, vendor="x"))))
+# --- what has no room
 
 
-def test_cases_have_what_the_filter_asks_for() -> None:
-    results = [
-        scored("a", wrong(total=1), tags={"domain": "mail"}, model="m"),
-        scored("b", GOLD, tags={"domain": "scan"}, model="n"),
-    ]
-    text = shown(*results)
-    first, second = page_data(text).rows
-    assert (first.name, first.outcome, first.variant, first.tags) == ("a", "failed", "m", {"domain": "mail"})
-    assert (first.statuses, first.gist) == (first.statuses, "pass_rate 0.667 is below 1")
-    assert (second.statuses, second.rate, second.fields) == ([], 1.0, [])
-    assert page_data(text).filters["tags"] == [["domain", ["mail", "scan"]]]
+def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limit(name: str, most: int) -> None:
+        monkeypatch.setattr(page_module, name, most)
+
+    both = scored("a", wrong(vendor="x", total=1))
+    with monkeypatch.context():
+        limit("MOST_FIELDS", 1)
+        limit("HEAT_COLUMNS", 1)
+        data = shown(both)
+        assert data.attempt["more"] == "… 1 more failing field; the results file has them."
+        assert len(data.attempt["fields"]) == 1
+        assert "1 of 2 fields that fail are in the heat map" in data.told
+    limit("MOST_SMALL", 1)
+    data = shown(failed(both.attempts[0].score, output='{"total": 1}'), scored("b", GOLD))
+    assert all("matches" not in attempt for body in data.bodies for attempt in body["attempts"])
+    assert data.attempt["output"] == {"text": '{"total": 1}'}
+    assert "fields that match are counted, not listed, in a run of more than 1 cases" in data.told
+    limit("MOST_CASES", 2)
+    data = shown(*(scored(name, GOLD) for name in "abc"), broken("d", "down"))
+    assert "2 of 4 cases are on this page, what is not green first" in data.told
+    assert data.names == ["d", "a"]
+    limit("MOST_CHARACTERS", 1)
+    data = shown(scored("a", GOLD), scored("b", wrong(vendor="x")))
+    assert "1 of 2 cases have room for their fields" in data.told
+    assert data.names == ["b", "a"]
+    assert "attempts" in data.bodies[0]
+    assert data.bodies[1]["note"].startswith("The page is full")
 
 
-def test_a_case_of_many_tags_has_those_that_the_filter_asks_for() -> None:
-    same = {f"t{index}": "x" for index in range(24)}
-    text = shown(*(scored(each, GOLD, tags={**same, "zone": each}) for each in "ab"))
-    assert [row.tags["zone"] for row in page_data(text).rows] == ["a", "b"]
+def test_ten_thousand_cases_take_little_room() -> None:
+    results = [scored(f"c{index}", wrong(total=index)) for index in range(50)] + [scored("fine", GOLD)] * 50
+    size = len(shown(*results).text.encode()) - len(shown(*results[:1]).text.encode())
+    assert size / 99 * 10_000 < 30_000_000
 
 
-def test_the_judge_s_cost_is_told() -> None:
-    text = text_of_page(shown(scored("a", GOLD), judge=Spending(calls=3, cost_usd=0.5)))
-    assert "judge 3 calls" in text
-    assert "cost of the judge $0.5000" in text
+# --- the run
 
 
-def test_command_and_revision_are_told() -> None:
-    text = text_of_page(shown(scored("a", GOLD), facts={"command": "pytest -q", "revision": "0123456789ab"}))
-    assert "command pytest -q" in text
-    assert "revision 0123456789ab" in text
+def test_models_costs_and_facts_are_told() -> None:
+    facts = {"command": "pytest -q", "revision": "0123456789ab"}
+    small = scored("a", GOLD, model="small")
+    told = shown(small, judge=Spending(calls=3, cost_usd=0.5), facts=facts).told
+    for part in ("judge 3 calls", "cost of the judge $0.5000", "command pytest -q", "revision 0123456789ab"):
+        assert part in told
+    assert "model small" in told
+    assert (
+        "models large, small" in shown(small, scored("b", GOLD, model="large"), scored("c", GOLD, model="small")).told
+    )
 
 
 @pytest.mark.parametrize(
-    ("results", "keys", "step"),
+    ("result", "keys", "step"),
     [
-        ([scored("a", wrong(total=1))], {}, "Look at `total` first: 1 of 1 values wrong in 1 case."),
-        ([broken("a", "RuntimeError")], {}, "Mend what broke 1 case (the extractor, its model or the judge)"),
-        ([scored("a", GOLD)], {"mistakes": ["x"]}, "Correct the case files with mistakes"),
-        ([case("a", Outcome.NOT_RUN, why="spent")], {}, "Raise `--extract-budget` for the 1 case that did not run."),
+        (scored("a", wrong(total=1)), {}, "Look at `total` first: 1 of 1 values wrong in 1 case."),
+        (broken("a", "RuntimeError"), {}, "Mend what broke 1 case (the extractor, its model or the judge)"),
+        (scored("a", GOLD), {"mistakes": ["x"]}, "Correct the case files with mistakes"),
+        (case("a", Outcome.NOT_RUN, why="spent"), {}, "Raise `--extract-budget` for the 1 case that did not run."),
+        (scored("a", GOLD), {}, ""),
     ],
 )
-def test_what_to_do_is_told(results: list[CaseResult], keys: dict[str, object], step: str) -> None:
-    assert step in text_of_page(shown(*results, **keys))
-
-
-def test_the_filter_knows_each_kind_of_mistake_that_is_counted() -> None:
-    leaves = [field_result(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
-    named = NamedMistake("power_of_ten", (leaves[0].path,), "1,000 times the gold")
-    one = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(*leaves, mistakes=(named,)))
-    data = page_data(shown(case("a", Outcome.FAILED, one)))
-    (kinds,) = data.parts("overview", "kinds")
-    assert [name for name, _ in kinds] == ["(not named)", "power of ten"]
-    assert {name for name, _ in kinds} <= {name for name, _ in data.filters["mistakes"]}
-
-
-def test_models_are_told() -> None:
-    results = [scored(name, GOLD, model=model) for name, model in (("a", "small"), ("b", "large"), ("c", "small"))]
-    assert "models large, small" in text_of_page(shown(*results))
-    assert "model small" in text_of_page(shown(results[0]))
-
-
-def test_a_green_run_has_nothing_to_do() -> None:
-    assert page_data(shown(scored("a", GOLD))).head["steps"] == []
+def test_what_to_do_is_told(result: CaseResult, keys: dict[str, Any], step: str) -> None:
+    steps = shown(result, **keys).head["steps"]
+    assert bool(steps) == bool(step)
+    assert not steps or step in shown(result, **keys).told
 
 
 def test_slices_are_tables() -> None:
     results = [scored("a", GOLD, tags={"domain": "mail"}), scored("b", wrong(total=1), tags={"domain": "scan"})]
-    text = shown(*results, by=["domain", "nothing"])
-    (table,) = page_data(text).parts("slices", "table")
+    (table,) = shown(*results, by=["domain", "nothing"]).parts("slices", "table")
     assert (table["title"], [row[:2] for row in table["rows"]]) == (
         "by domain",
         [["mail", "1"], ["scan", "1"], ["(all)", "2"]],
@@ -349,30 +316,30 @@ def test_pass_rates_are_plotted_by_size_from_twenty_cases_on() -> None:
         scored(f"c{size}", wrong(total=size) if size > 5 else GOLD, shape={"values": size, "fields": 3, "depth": 2})
         for size in range(5, 205, 10)
     ]
-    (plot,) = page_data(shown(*results)).parts("plots", "plot")
+    (plot,) = shown(*results).parts("plots", "plot")
     assert plot["title"] == "Pass rate by output size"
     assert plot["text"] == "20 cases; rank correlation -0.38"
     assert "c55: 55, 66.7 %" in [point[3] for point in plot["points"]]
-    assert page_data(shown(*results[1:])).parts("plots", "plot") == []
-    alike = shown(*results[1:], scored("d", wrong(total=1), shape={"values": 70}))
-    assert page_data(alike).parts("plots", "plot") == []
+    assert shown(*results[1:]).parts("plots", "plot") == []
+    alike = scored("d", wrong(total=1), shape={"values": 70})
+    assert shown(*results[1:], alike).parts("plots", "plot") == []
 
 
 def test_runs_are_plotted() -> None:
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
-    (plot,) = page_data(shown(*runs, runs=["m (one)", "m (two)"])).parts("ranking", "plot")
+    (plot,) = shown(*runs, runs=["m (one)", "m (two)"]).parts("ranking", "plot")
     assert plot["title"] == "Score over runs"
     assert plot["points"][:2] == [
         [1, pytest.approx(2 / 3), 0, "m (one): pass_rate 0.6667"],
         [2, 1.0, 0, "m (two): pass_rate 1"],
     ]
-    assert page_data(shown(*runs)).parts("ranking", "plot") == []
+    assert shown(*runs).parts("ranking", "plot") == []
 
 
 def test_variants_are_ranked_first_and_never_pooled() -> None:
     right = [scored(f"c{index}", GOLD, model="small", cost_usd=0.001) for index in range(12)]
     bad = [scored(f"c{index}", wrong(total=1, vendor="x"), model="large", cost_usd=0.02) for index in range(12)]
-    data = page_data(shown(*right, *bad, gate="none"))
+    data = shown(*right, *bad, gate="none")
     assert data.head["text"] == "small is best, beyond noise"
     assert next(iter(data.sections)) == "ranking"
     (table,) = data.parts("ranking", "table")
@@ -390,33 +357,15 @@ def test_variants_are_ranked_first_and_never_pooled() -> None:
 
 
 def test_a_run_without_results_has_a_page() -> None:
-    text = shown()
-    assert "<title>! Nothing run: no case was run</title>" in text
-    assert Tags(text).open == []
+    assert "<title>! Nothing run: no case was run</title>" in shown().text
+    assert Tags(shown().text).open == []
 
 
 def test_without_scripts_the_failures_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_module, "MOST_WITHOUT_SCRIPTS", 1)
-    text = shown(scored("a", wrong(total=1)), scored("b", wrong(total="<b>")), scored("c", GOLD))
-    plain_part = text[text.index("<noscript>") : text.index("</noscript>")]
-    assert "cases/all.extract.yaml::a: failed" in plain_part
-    assert any(line.split()[:3] == ["total", "number", "mismatch"] for line in plain_part.splitlines())
-    assert "1 more case not green." in plain_part
-    assert "all.extract.yaml::c" not in plain_part
-
-
-def test_letters_that_look_alike_are_named() -> None:
-    (body,) = page_data(shown(scored("a", wrong(vendor="АCME GmbH")))).bodies
-    notes = [plain(note) for note in body["attempts"][0]["fields"][0]["n"]]
-    assert notes[1] == "gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A"
-
-
-def test_cases_alike_stand_in_the_order_of_their_names() -> None:
-    text = shown(*(scored(name, GOLD) for name in ("case-10", "case-2", "case-1")))
-    assert [row.name for row in page_data(text).rows] == ["case-1", "case-2", "case-10"]
-
-
-def test_ten_thousand_cases_take_little_room() -> None:
-    results = [scored(f"c{index}", wrong(total=index)) for index in range(50)] + [scored("fine", GOLD)] * 50
-    size = len(shown(*results).encode()) - len(shown(*results[:1]).encode())
-    assert size / 99 * 10_000 < 30_000_000
+    text = shown(scored("a", wrong(total=1)), scored("b", wrong(total="<b>")), scored("c", GOLD)).text
+    plain = text[text.index("<noscript>") : text.index("</noscript>")]
+    assert "cases/all.extract.yaml::a: failed" in plain
+    assert any(line.split()[:3] == ["total", "number", "mismatch"] for line in plain.splitlines())
+    assert "1 more case not green." in plain
+    assert "all.extract.yaml::c" not in plain

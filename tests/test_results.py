@@ -1,55 +1,131 @@
+"""The results file: every field of every type survives it, no secret does, and what is damaged is told."""
+
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import types
+import typing
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
+from functools import cache, cached_property, partial
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant
-from pytest_extract.core.result_json import to_json
-from pytest_extract.core.results import Failure, FailureKind
-from pytest_extract.core.values import MISSING, FieldPath
+from pytest_extract.cli import main
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
+from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates, ScoreRecord
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.values import MISSING, FieldPath, Missing
 from pytest_extract.errors import StoreError
-from pytest_extract.results import dump_result, load_result, read_results, safe_form, write_results
-from tests.records import field_result, score_record
-from tests.redact.corpus import LEGAL, SECRETS, made
-from tests.strategies import nested
-
-RESULT = CaseResult(
-    nodeid="d/acme.extract.yaml::acme[m]",
-    case_id="acme",
-    file="d/acme.extract.yaml",
-    variant=Variant(model="m"),
-    outcome=Outcome.FAILED,
-    why="pass_rate 0.5 < 1",
-    needed=2,
-    breaches=(Breach(what="pass_rate", message="pass_rate 0.5 < 1", bound=1.0, value=0.5),),
-    attempts=(
-        Attempt(
-            index=0,
-            outcome=Outcome.FAILED,
-            score=score_record(
-                field_result("a[0].b", 1, None), measures={"pass_rate": 0.5}, failure="schema_violation"
-            ),
-            output='{"a": "é\ud800"}',
-            usage=Usage(prompt_tokens=3, completion_tokens=4, total_tokens=7),
-            cost_usd=0.01,
-            latency_s=1.5,
-            finish_reason="stop",
-            recorded=True,
-        ),
-        Attempt(index=1, outcome=Outcome.BROKEN, error="ValueError: no"),
-    ),
-    tags={"supplier": "acme"},
-    digests={"document": "00"},
-    complexity="easy",
-    modality="image",
-    shape={"depth": 2},
-    known=("items[].tax",),
-    duration_s=2.5,
+from pytest_extract.results import (
+    ResultsReader,
+    dump_result,
+    load_result,
+    read_results,
+    safe_form,
+    table_of,
+    write_results,
 )
+from tests.records import field_result, results_of, score_record
+from tests.redact.corpus import LEGAL, SECRETS, made
+from tests.regression.make import result
+from tests.strategies import json_values, nested
+
+# --- every field of every type, found by reflection: a new one needs no entry here
+
+words = st.text(st.characters(codec="utf-8"), max_size=3)
+paths = st.builds(FieldPath, st.lists(words | st.integers(0, 5), min_size=1, max_size=3))
+PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    str: words,
+    int: st.integers(0, 99),
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    typing.Any: json_values,
+    FieldPath: paths,
+    Missing: st.just(MISSING),
+}
+
+
+@cache
+def values(hint: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for values of an annotation: of all fields of a record, not only of those without a default."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint in PLAIN:
+        return PLAIN[hint]
+    if hint is Gates:  # each bears the name of its place
+        gate = values(GateResult)
+        return st.builds(Gates, **{name: gate.map(partial(replace, name=name)) for name in fields(Gates)})
+    if fields(hint):
+        return st.builds(hint, **{name: values(each) for name, each in fields(hint).items()})
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return st.lists(values(arguments[0]), max_size=2).map(tuple)
+    if origin is tuple:
+        return st.tuples(*map(values, arguments))
+    if origin in (typing.Union, types.UnionType):
+        return st.one_of(*map(values, arguments))
+    if origin is Mapping:
+        return st.dictionaries(words, values(arguments[1]), max_size=2)
+    return st.from_type(hint)
+
+
+def fields(kind: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass or NamedTuple with their annotations; none of another type."""
+    if not dataclasses.is_dataclass(kind) and not hasattr(kind, "_fields"):
+        return {}
+    names = getattr(kind, "_fields", None) or [each.name for each in dataclasses.fields(kind)]
+    hints = typing.get_type_hints(kind)
+    return {name: hints[name] for name in names}
+
+
+def as_line(result: CaseResult) -> CaseResult:
+    line = dump_result(result)
+    assert line.isascii()
+    assert line == json.dumps(json.loads(line), separators=(",", ":"))
+    return load_result(line)
+
+
+def as_parquet(result: CaseResult) -> CaseResult:
+    pytest.importorskip("pyarrow")
+    (found,) = results_of(table_of([result]))
+    return found
+
+
+@pytest.mark.parametrize("written", [as_line, as_parquet])
+@given(result=values(CaseResult))
+def test_every_field_survives(written: Callable[[CaseResult], CaseResult], result: CaseResult) -> None:
+    assert written(result) == result
+
+
+def test_a_missing_value_is_not_null() -> None:
+    sides = (None, MISSING)
+    leaves = [field_result("a", gold, extracted) for gold in sides for extracted in sides]
+    assert len({dump_result(with_score(score_record(leaf))) for leaf in leaves}) == 4
+
+
+DERIVED = {
+    "unread": "`failure` is the same where there was no output",
+    "ungated": "worked out from fields and leaves",
+    "empty_passes": "worked out from fields",
+    "extracted": "read from the output, which the attempt holds",
+    "notes": "the attempt holds them",
+}
+"""What a score says beside what its record holds."""
+
+
+def test_a_record_holds_every_part_of_a_score() -> None:
+    score = compile_schema({"type": "string"}).score("a", "b")
+    computed = {name for name, each in vars(type(score)).items() if isinstance(each, property | cached_property)}
+    parts = {name for name in {*vars(score), *computed} if not name.startswith("_")} - {*DERIVED}
+    assert {name.removesuffix("_asked") for name in parts} == set(fields(ScoreRecord))
+    for name in parts:
+        assert getattr(score.record(), name.removesuffix("_asked")) == getattr(score, name)
+
+
+# --- lines and files
 
 
 def with_output(output: object) -> CaseResult:
@@ -57,23 +133,26 @@ def with_output(output: object) -> CaseResult:
     return CaseResult(nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.PASSED, attempts=(attempt,))
 
 
-def test_round_trip() -> None:
-    line = dump_result(RESULT)
-    assert "\n" not in line
-    assert line.isascii()
-    assert load_result(line) == RESULT
+def with_score(score: ScoreRecord, outcome: Outcome = Outcome.FAILED, **keys: Any) -> CaseResult:
+    attempt = Attempt(index=0, outcome=outcome, score=score, **keys)
+    return replace(with_output(None), outcome=outcome, attempts=(attempt,))
+
+
+RESULT = result("case-0", {"n": True, "m": (1, 2), "rows[0].p": True, "rows[1].p": (MISSING, 3)}, tags={"kind": "a"})
+LINE = dump_result(RESULT)
 
 
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
-        pytest.param(math.nan, "nan", id="nan"),
-        pytest.param([math.inf], ["inf"], id="infinity"),
-        pytest.param(object(), "<builtins.object>", id="object"),
-        pytest.param({1: 2}, {"1": 2}, id="number-key-as-json-does"),
-        pytest.param({(1, 2): 2}, {"<tuple key>": 2}, id="tuple-key"),
-        pytest.param(10**5000, f"<an integer of {(10**5000).bit_length()} bits>", id="huge-integer"),
-        pytest.param({"a": {1, 2}}, {"a": "<builtins.set>"}, id="set"),
+        ("é\ud800", "é\ud800"),
+        (math.nan, "nan"),
+        ([math.inf], ["inf"]),
+        (object(), "<builtins.object>"),
+        ({1: 2}, {"1": 2}),
+        ({(1, 2): 2}, {"<tuple key>": 2}),
+        pytest.param(10**5000, f"<an integer of {(10**5000).bit_length()} bits>", id="huge"),
+        ({"a": {1, 2}}, {"a": "<builtins.set>"}),
     ],
 )
 def test_what_json_cannot_hold_is_shown_as_text(output: object, expected: object) -> None:
@@ -89,10 +168,12 @@ def test_deep_nesting_is_cut_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        pytest.param("{", "not JSON", id="broken"),
-        pytest.param("[1]", "not a result of format 1", id="array"),
-        pytest.param('{"format": 99}', "found 99", id="other-version"),
-        pytest.param('{"format": 1}', "not a whole result: .*missing.*'case_id'", id="keys-missing"),
+        ("{", "not JSON"),
+        ("[1]", "not a result of format 1"),
+        ('{"format": 99}', "found 99"),
+        ('{"format": 1}', "not a whole result: .*missing.*'case_id'"),
+        (LINE.replace("status", "statuz", 1), "not a whole result"),
+        (LINE[:-9], "not JSON"),
         pytest.param("[" * 100_000, "not JSON", id="deep"),
     ],
 )
@@ -101,54 +182,52 @@ def test_a_bad_line_is_a_store_error(line: str, message: str) -> None:
         load_result(line)
 
 
-def test_file_round_trip(tmp_path: Path) -> None:
+def test_file_round_trip_and_the_torn_last_line_of_a_killed_run(tmp_path) -> None:
     path = tmp_path / "new" / "r.jsonl"
     write_results(path, [RESULT, with_output(1)])
     read = read_results(path)
-    assert read.results == (RESULT, with_output(1))
-    assert not read.torn
+    assert (read.results, read.torn) == ((RESULT, with_output(1)), False)
     assert [item.name for item in path.parent.iterdir()] == ["r.jsonl"]
-
-
-def test_the_torn_last_line_of_a_killed_run_is_left_out_and_said(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_text(f"{dump_result(RESULT)}\n{dump_result(RESULT)[:50]}", encoding="utf-8")
+    path.write_text(f"{LINE}\n{LINE[:50]}", encoding="utf-8")
     read = read_results(path)
-    assert read.results == (RESULT,)
-    assert read.torn
+    assert (read.results, read.torn) == ((RESULT,), True)
 
 
-def test_a_bad_line_in_the_middle_is_an_error_with_its_number(tmp_path: Path) -> None:
+def test_what_cannot_be_read_or_written_is_a_store_error(tmp_path) -> None:
     path = tmp_path / "r.jsonl"
-    path.write_text(f"\nnonsense\n{dump_result(RESULT)}\n", encoding="utf-8")
+    path.write_text(f"\nnonsense\n{LINE}\n", encoding="utf-8")
     with pytest.raises(StoreError, match=r"r\.jsonl:2: not JSON"):
         read_results(path)
-
-
-def test_a_missing_file_is_a_store_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         read_results(tmp_path / "none.jsonl")
-
-
-def test_a_path_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be written"):
-        write_results(tmp_path / "file" / "r.jsonl", [RESULT])
+        write_results(path / "r.jsonl", [RESULT])
 
 
-KEY, OTHER = SECRETS["openai, project"], SECRETS["aws"]
+def test_the_same_lines_are_the_same_content(tmp_path) -> None:
+    one, other, third = (tmp_path / f"{name}.jsonl" for name in "abc")
+    one.write_text(f"{LINE}\n\n{LINE}\n")
+    other.write_text(f"{LINE}\r\n{LINE}")
+    third.write_text(f"{LINE}\n")
+    assert ResultsReader(one).has_same_content(ResultsReader(other))
+    assert not ResultsReader(one).has_same_content(ResultsReader(third))
+    assert not ResultsReader(third).has_same_content(ResultsReader(one))
 
 
-def leaking(output):
+# --- secrets
+
+KEY = SECRETS["openai, project"]
+
+
+def leaking(output: object) -> CaseResult:
     failure = Failure(kind=FailureKind.REFUSAL, message=f'sent {{\\"api_key\\": \\"{made("{a40}")}\\"}}')
-    result = field_result(str(FieldPath(("a", KEY))), None, f"key {KEY}")
-    score = score_record(result, failure=failure)
-    attempt = Attempt(index=0, outcome=Outcome.BROKEN, output=output, error=f"401 for {KEY}", score=score)
-    return replace(RESULT, outcome=Outcome.BROKEN, attempts=(attempt,), why=f"401: x-api-key={made('{a40}')}")
+    score = score_record(field_result(str(FieldPath(("a", KEY))), None, f"key {KEY}"), failure=failure)
+    found = with_score(score, Outcome.BROKEN, output=output, error=f"401 for {KEY}")
+    return replace(found, why=f"401: x-api-key={made('{a40}')}")
 
 
 @pytest.mark.parametrize("output", [{"note": f"key {KEY}"}, json.dumps({"note": f"\n{KEY}"})], ids=["value", "text"])
-def test_an_output_with_a_secret_is_left_out_and_what_is_shown_of_it_is_hidden(output):
+def test_an_output_with_a_secret_is_left_out_and_what_is_shown_of_it_is_hidden(output: object) -> None:
     line, _ = safe_form(leaking(output))
     assert KEY not in line
     assert made("{a40}") not in line
@@ -162,7 +241,7 @@ def test_an_output_with_a_secret_is_left_out_and_what_is_shown_of_it_is_hidden(o
     assert safe_form(load_result(line))[0] == line
 
 
-def test_a_secret_of_the_users_own_files_stays_where_data_is():
+def test_a_secret_of_the_users_own_files_stays_where_data_is() -> None:
     line, _ = safe_form(leaking({"note": KEY}), lambda secret: secret.text == KEY)
     (attempt,) = load_result(line).attempts
     assert (attempt.output, attempt.withheld) == ({"note": KEY}, None)
@@ -170,29 +249,32 @@ def test_a_secret_of_the_users_own_files_stays_where_data_is():
     assert attempt.error == "401 for [redacted: API key]"
 
 
-def test_the_ids_of_a_result_stay():
-    result = replace(leaking(KEY), nodeid=f"a.extract.yaml::{KEY}", digests={"document": KEY})
-    assert load_result(safe_form(result)[0]).nodeid == result.nodeid
+def test_data_and_the_ids_of_a_result_stay() -> None:
+    named = replace(leaking(KEY), nodeid=f"a.extract.yaml::{KEY}", digests={"document": KEY})
+    assert load_result(safe_form(named)[0]).nodeid == named.nodeid
+    data = with_output({"values": LEGAL, "text": json.dumps(LEGAL), **{f"v{n}": each for n, each in enumerate(LEGAL)}})
+    assert safe_form(data)[0] == dump_result(data)
 
 
-def test_data_is_written_as_it_is():
-    result = with_output(
-        {"values": LEGAL, "text": json.dumps(LEGAL), **{f"v{n}": each for n, each in enumerate(LEGAL)}}
-    )
-    assert safe_form(result)[0] == dump_result(result)
+# --- merge
 
 
-@pytest.mark.parametrize(
-    "value", [0, -0.0, 1e300, 10**30, True, None, 'ü\n"\ud800', "", [], {"a": [1, None]}, MISSING], ids=repr
-)
-def test_a_line_is_the_json_of_its_results(value: object) -> None:
-    leaves = (
-        field_result("a.b[0]", value, "x", params={"case": None, "rel": 0.1}, reason="texts differ", weight=2.0),
-        field_result('["odd.key"]', value, value, params={}, matched="a.b[1]"),
-    )
-    score = score_record(*leaves, fields=leaves[:1])
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output={"a": 1}, notes=("n",))
-    line = dump_result(replace(RESULT, attempts=(attempt, attempt)))
-    assert json.loads(line)["attempts"][0]["score"] == to_json(score)
-    assert line == json.dumps(json.loads(line), separators=(",", ":"))
-    assert load_result(line).attempts[1].score == score
+def test_merged_lines_stay_as_they_are(tmp_path, capsys) -> None:
+    spaced = json.dumps(json.loads(LINE)).replace('"kind": "a"', '"kind": "é"')
+    other = dump_result(result("z", {"n": True}))
+    (tmp_path / "1.jsonl").write_text(f"{spaced}\n\n", encoding="utf-8")
+    (tmp_path / "2.jsonl").write_text(f"{other}\n{spaced}", encoding="utf-8")
+    shards = [str(tmp_path / "1.jsonl"), str(tmp_path / "2.jsonl")]
+    assert main(["merge", *shards]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"{spaced}\n{other}\n"
+    assert "the same" in printed.err
+    assert main(["merge", *shards, "-o", shards[0]]) == 0  # a shard can be the output
+    assert (tmp_path / "1.jsonl").read_text(encoding="utf-8") == f"{spaced}\n{other}\n"
+
+
+def test_merge_tells_a_damaged_line_and_writes_nothing(tmp_path, capsys) -> None:
+    (tmp_path / "1.jsonl").write_text(f"{LINE}\n{LINE.replace('status', 'statuz', 1)}\n{LINE}\n")
+    assert main(["merge", str(tmp_path / "1.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
+    assert "1.jsonl:2: not a whole result" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()

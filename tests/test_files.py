@@ -1,0 +1,229 @@
+"""Files that are whole or not there, and of which none is read without an end or waited for."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_extract import files
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
+from pytest_extract.cli import main
+from pytest_extract.cli.compare import read_side
+from pytest_extract.documents import Document, DocumentError
+from pytest_extract.errors import NotWritten, StoreError
+from pytest_extract.extraction.recordings import read_recording
+from pytest_extract.files import check_file, check_folder, read_regular, read_regular_text, write_atomic, write_once
+from pytest_extract.regression.baseline import read_baseline
+from pytest_extract.results import read_results, write_results
+
+posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions, links and pipes")
+both = pytest.mark.parametrize("write", [write_atomic, write_once])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(item.name for item in folder.iterdir())
+
+
+# --- written
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_the_last_writer_wins_or_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no hard links here")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    last, first = tmp_path / "deep/er/last.json", tmp_path / "deep/er/first.json"
+    write_atomic(last, "one")
+    write_atomic(last, "two\n\ud800")
+    assert write_once(first, "one\n") is True
+    assert write_once(first, "two") is False
+    assert (last.read_bytes(), first.read_bytes()) == (b"two\n\xed\xa0\x80", b"one\n")
+    assert names(last.parent) == ["first.json", "last.json"]
+
+
+@posix
+def test_a_file_keeps_its_permissions_and_a_link_stays_one(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.json", tmp_path / "link"
+    path.write_text("one")
+    path.chmod(0o664)
+    link.symlink_to("a.json")
+    before = os.umask(0o077)
+    try:
+        write_atomic(link, "two")
+    finally:
+        os.umask(before)
+    assert link.is_symlink()
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("two", 0o664)
+
+
+@posix
+def test_a_pipe_is_written_into(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomic(pipe, "text")
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+@both
+def test_a_writer_that_fails_leaves_nothing(tmp_path: Path, write: Callable[[Path, object], object]) -> None:
+    with pytest.raises(TypeError):
+        write(tmp_path / "a.json", 3)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"a\.json: cannot be written"):
+        write(tmp_path / "file" / "a.json", "x")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match="folder: cannot be written"):
+        write_atomic(tmp_path / "folder", "x")
+    assert names(tmp_path) == ["file", "folder"]
+
+
+@pytest.mark.parametrize("write", [write_atomic, write_once, lambda path, _: write_results(path, [])])
+def test_what_a_killed_writer_left_is_removed_after_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, str], object]
+) -> None:
+    monkeypatch.setattr(files, "_tidied", set())
+    others = [tmp_path / ".0123456789abcdef.tmp", tmp_path / "pytest-extract-1.tmp"]
+    old, young = tmp_path / ".pytest-extract-0.tmp", tmp_path / ".pytest-extract-1.tmp"
+    for path in (*others, old, young):
+        path.write_text("half")
+    for path in (*others, old):
+        os.utime(path, (0, 0))
+    write(tmp_path / "a.json", "x")
+    assert sorted(tmp_path.iterdir()) == sorted([*others, young, tmp_path / "a.json"])
+
+
+@pytest.fixture
+def read_only() -> Iterator[Path]:
+    """A folder that its user may read only: root is somebody else while the test runs."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+@posix
+@pytest.mark.parametrize("name", ["r.html", "new/r.html"])
+def test_a_read_only_folder_is_found_out(read_only: Path, name: str) -> None:
+    with pytest.raises(NotWritten, match="Permission denied"):
+        check_file(read_only / name)
+    with pytest.raises(NotWritten, match="Permission denied"):
+        check_folder((read_only / name).parent)
+    assert names(read_only) == []
+
+
+def test_a_check_leaves_nothing_and_touches_nothing(tmp_path: Path) -> None:
+    (tmp_path / "r.html").write_text("old")
+    check_file(tmp_path / "r.html")
+    check_file(tmp_path / "a" / "b" / "r.html")
+    check_folder(tmp_path / "c" / "d")
+    with pytest.raises(NotWritten, match="it is a folder"):
+        check_file(tmp_path)
+    assert (names(tmp_path), (tmp_path / "r.html").read_text()) == (["r.html"], "old")
+
+
+# --- read
+
+PIPE = "it is a named pipe, not a regular file"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "s.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "g.json").write_text('{"a": 1}', encoding="utf-8")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+    return tmp_path
+
+
+def told(folder: Path, **keys: object) -> str:
+    case = {"text": "x", "schema": "s.json", "gold": "g.json", **keys}
+    case = {key: value for key, value in case.items() if value is not None}
+    (folder / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    loaded = load_cases(folder / "a.extract.yaml", SchemaCache())
+    assert not loaded.cases
+    return "\n".join(map(str, loaded.errors))
+
+
+@posix
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("key", ["gold", "schema", "prompt", "document", "defaults", "dataset"])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("pipe", "a named pipe"), ("/dev/zero", "a device or a socket")], ids=["pipe", "device"]
+)
+def test_a_case_s_file_is_a_regular_one(folder: Path, key: str, name: str, kind: str) -> None:
+    absent = {"document": ["text"], "dataset": ["text", "schema", "gold"]}.get(key, [])
+    message = told(folder, **{key: name}, **dict.fromkeys(absent))
+    assert f"`{key}`: " in message
+    assert f"{name} is {kind}, not a file" in message
+    assert "a.extract.yaml:1:" in message
+
+
+@posix
+@pytest.mark.timeout(60)
+def test_all_that_is_read_is_a_regular_file(folder: Path) -> None:
+    for read in (read_results, read_baseline, read_recording, read_side):
+        with pytest.raises(StoreError, match=PIPE):
+            read(folder / "pipe")
+    with pytest.raises(DocumentError, match=PIPE):
+        _ = Document(folder / "pipe").bytes
+    (folder / "pipe").rename(folder / "p.extract.yaml")
+    (error,) = load_cases(folder / "p.extract.yaml").errors
+    assert error.message == f"cannot be read: {PIPE}"
+
+
+def test_a_file_above_the_bound_says_its_size_and_the_bound(folder: Path) -> None:
+    (folder / "f").write_bytes(b"x" * 101)
+    assert len(read_regular(folder / "f", 101)) == 101
+    with pytest.raises(OSError, match="it has 101 bytes, and at most 100 are read"):
+        read_regular(folder / "f", 100)
+    with (folder / "g.json").open("ab") as file:
+        file.truncate(files.MOST_BYTES + 1)  # takes no room on the disk
+    assert told(folder) == (
+        f"{folder / 'g.json'}:1:1: cannot be read: it has 67,108,865 bytes, and at most 67,108,864 are read"
+    )
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
+def test_a_file_that_does_not_tell_its_size_is_read_whole() -> None:
+    assert b"VmRSS" in read_regular("/proc/self/status")
+    with pytest.raises(OSError, match="it has more than 10 bytes"):
+        read_regular("/proc/self/status", 10)
+
+
+def test_line_ends_are_newlines(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes("a\r\nb\rc\nä".encode())
+    assert read_regular_text(tmp_path / "f") == (tmp_path / "f").read_text(encoding="utf-8") == "a\nb\nc\nä"
+
+
+@posix
+def test_a_command_reads_an_output_from_a_pipe(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b'{"a": 1}')
+    os.close(writer)
+    try:
+        assert main(["score", str(folder / "s.json"), str(folder / "g.json"), f"/dev/fd/{reader}"]) == 0
+    finally:
+        os.close(reader)
+    assert "0 of 1 leaves are not right" in capsys.readouterr().out

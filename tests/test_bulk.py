@@ -1,23 +1,18 @@
 """Tables of outputs: whatever scores them, each record costs only itself, and its result is that of a case."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_extract import ConfigError, Extensions, StoreError, bulk, compile_schema
 from pytest_extract.bulk import BulkScorer, read_table, result_schema, score_records, score_table, table_of
 from pytest_extract.cli import main
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.results import FailureKind
 from pytest_extract.results import read_results, write_results
 from tests.bulk_metrics import fragile, ibm_judge
@@ -42,19 +37,19 @@ needs_arrow = pytest.mark.usefixtures("pa")
 
 
 @pytest.fixture
-def pa() -> Any:
+def pa():
     pytest.importorskip("pyarrow.parquet")
     return pytest.importorskip("pyarrow")
 
 
-def record(number: int, **changes: object) -> dict[str, object]:
+def record(number, **changes):
     """Return a record whose output is right, or has a wrong value, by its number."""
     output = {**GOLD, "total": 9.5 + number % 3, "lines": GOLD["lines"][:: -1 if number % 2 else 1]}
     plain = {"id": f"r{number}", "gold": json.dumps(GOLD), "output": json.dumps(output), "model": f"m{number % 2}"}
     return {**plain, **changes}
 
 
-def records(count: int = 60) -> Iterator[dict[str, object]]:
+def records(count=60):
     """Yield records of all kinds: right, wrong, no JSON, with a schema of their own, without a part, poisoned."""
     yield from (record(number) for number in range(count))
     yield record(count, output="I cannot read this.")
@@ -67,34 +62,34 @@ def records(count: int = 60) -> Iterator[dict[str, object]]:
     yield record(count + 7, tags='{"supplier": "acme", "complexity": "hard"}', modality="image")
 
 
-def outcomes(scorer: BulkScorer, *rows: dict[str, object]) -> list[str]:
+def outcomes(scorer, *rows):
     return [scorer.score(row).outcome for row in rows]
 
 
 # --- engines
 
 
-def arrow(rows: list[Any]) -> Any:
+def arrow(rows):
     pa = pytest.importorskip("pyarrow")
     return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in bulk.COLUMNS]))
 
 
-def in_processes(scorer: BulkScorer, rows: list[Any]) -> list[CaseResult]:
+def in_processes(scorer, rows):
     return list(score_records(scorer, rows, workers=2))
 
 
-def as_arrow(scorer: BulkScorer, rows: list[Any]) -> list[CaseResult]:
+def as_arrow(scorer, rows):
     return [result for batch in arrow(rows).to_batches(17) for result in results_of(scorer.score_batch(batch))]
 
 
-def as_record_batches(scorer: BulkScorer, rows: list[Any]) -> list[CaseResult]:
+def as_record_batches(scorer, rows):
     """Score as Spark's `mapInArrow` does."""
     pa = pytest.importorskip("pyarrow")
     scored = pickle.loads(pickle.dumps(scorer.score_batches))(iter(arrow(rows).to_batches(17)))
     return list(results_of(pa.Table.from_batches(scored, schema=result_schema())))
 
 
-def as_frames(scorer: BulkScorer, rows: list[Any]) -> list[CaseResult]:
+def as_frames(scorer, rows):
     """Score as Dask's `map_partitions` does."""
     pa, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
     frame = pandas.DataFrame(rows)
@@ -105,7 +100,7 @@ def as_frames(scorer: BulkScorer, rows: list[Any]) -> list[CaseResult]:
 
 
 @pytest.mark.parametrize("engine", [in_processes, as_arrow, as_record_batches, as_frames])
-def test_results_are_the_same_whatever_scores(engine: Callable[..., list[CaseResult]]) -> None:
+def test_results_are_the_same_whatever_scores(engine):
     rows = list(records())
     expected = [SCORER.score(row) for row in rows]
     found = engine(pickle.loads(pickle.dumps(SCORER)), rows)
@@ -115,13 +110,13 @@ def test_results_are_the_same_whatever_scores(engine: Callable[..., list[CaseRes
     ]
 
 
-def test_threads_share_a_bulk_scorer() -> None:
+def test_threads_share_a_bulk_scorer():
     rows = list(records())
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(SCORER.score, rows)) == list(score_records(SCORER, rows))
 
 
-def test_records_are_named_alike_whatever_holds_them() -> None:
+def test_records_are_named_alike_whatever_holds_them():
     np, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
     rows = [record(0, id=number, revision=number) for number in (1, 2, None)]
     frame = pandas.DataFrame(rows)
@@ -140,7 +135,7 @@ def test_records_are_named_alike_whatever_holds_them() -> None:
 # --- a record
 
 
-def test_a_record_is_scored_as_a_case_is() -> None:
+def test_a_record_is_scored_as_a_case_is():
     result = SCORER.score(record(1))
     (attempt,) = result.attempts
     assert attempt.score == compile_schema(INVOICE).score_text(GOLD, record(1)["output"]).record()
@@ -151,7 +146,7 @@ def test_a_record_is_scored_as_a_case_is() -> None:
     assert SCORER.score(record(0)).outcome is Outcome.PASSED
 
 
-def test_thresholds_gates_modality_and_complexity_are_those_of_a_case() -> None:
+def test_thresholds_gates_modality_and_complexity_are_those_of_a_case():
     lenient = BulkScorer(scorer=SCORER.scorer, thresholds={"pass_rate": 0.6, "fields": {"vendor": 1.0}})
     assert outcomes(lenient, record(1), record(1, output='{"vendor": "X", "total": 9.5}')) == ["passed", "failed"]
     bare = BulkScorer(scorer=SCORER.scorer, gates={"bare": True}).score(record(0, output=f"So:\n{json.dumps(GOLD)}"))
@@ -174,7 +169,7 @@ def test_thresholds_gates_modality_and_complexity_are_those_of_a_case() -> None:
         ({"thresholds": {"fields": {"lines[]": 1}}}, r"'lines\[\]' has no score of its own; bound what is in it"),
     ],
 )
-def test_wrong_arguments_are_refused_before_any_record(keys: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_are_refused_before_any_record(keys, message):
     with pytest.raises(ConfigError, match=message):
         BulkScorer(**{"scorer": SCORER.scorer, **keys})
 
@@ -208,7 +203,7 @@ IN_NOTE = {"schema": NOTE, "gold": {"text": "x"}}
         ),
     ],
 )
-def test_a_poisoned_record_is_broken_and_says_why(scorer: BulkScorer, changes: dict[str, Any], why: str) -> None:
+def test_a_poisoned_record_is_broken_and_says_why(scorer, changes, why):
     result = scorer.score(record(7, **changes))
     assert (result.outcome, result.case_id) == (Outcome.BROKEN, "r7")
     assert result.why
@@ -217,12 +212,12 @@ def test_a_poisoned_record_is_broken_and_says_why(scorer: BulkScorer, changes: d
 
 
 @pytest.mark.parametrize("lacking", ["gold", "output"])
-def test_a_record_without_a_part(lacking: str) -> None:
+def test_a_record_without_a_part(lacking):
     bare = {name: value for name, value in record(0).items() if name != lacking}
     assert SCORER.score(bare).why == f"the record has no {lacking!r}; it has {', '.join(map(repr, bare))}"
 
 
-def test_a_record_may_have_a_schema_of_its_own() -> None:
+def test_a_record_may_have_a_schema_of_its_own():
     wrong = record(0, gold={"vendor": 5}, output={"vendor": 5})
     assert outcomes(BulkScorer(options={"nulls": "value"}), record(0, schema=INVOICE)) == ["passed"]
     assert outcomes(SCORER, {**wrong, "schema": INVOICE}) == ["failed"]  # what that model was given
@@ -235,7 +230,7 @@ def test_a_record_may_have_a_schema_of_its_own() -> None:
     assert outcomes(published, wrong) == ["passed"]
 
 
-def test_a_judge_answers_and_what_stays_open_is_broken() -> None:
+def test_a_judge_answers_and_what_stays_open_is_broken():
     schema = {"type": "object", "properties": {"name": {"type": "string", "evaluation_config": "string_semantic"}}}
     judged = BulkScorer(scorer=compile_schema(schema), judge=ibm_judge)
     rows = [{"id": name, "gold": {"name": "IBM"}, "output": {"name": name}} for name in ("IBM", "Big Blue", "HAL")]
@@ -247,7 +242,7 @@ def test_a_judge_answers_and_what_stays_open_is_broken() -> None:
 
 
 @pytest.mark.slow
-def test_a_record_that_kills_its_process_costs_itself_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_kills_its_process_costs_itself_only(monkeypatch):
     monkeypatch.setattr(bulk, "CHUNK", 4)
     schema = {"type": "object", "properties": {"note": {"type": "string"}}}
     scorer = compile_schema(schema, overrides={"note": {"metric": "fragile"}}, extensions=Extensions.of(fragile))
@@ -259,10 +254,10 @@ def test_a_record_that_kills_its_process_costs_itself_only(monkeypatch: pytest.M
     assert results[2].why == results[6].why == "the process that scored it died"
 
 
-def test_records_are_read_no_further_than_the_workers_need_and_their_error_reaches_the_caller() -> None:
+def test_records_are_read_no_further_than_the_workers_need_and_their_error_reaches_the_caller():
     seen = []
 
-    def source(most: int) -> Iterator[dict[str, object]]:
+    def source(most):
         for number in range(most):
             seen.append(number)
             yield record(number)
@@ -277,7 +272,7 @@ def test_records_are_read_no_further_than_the_workers_need_and_their_error_reach
     assert not multiprocessing.active_children()
 
 
-def test_what_workers_cannot_do_is_said(tmp_path: Path) -> None:
+def test_what_workers_cannot_do_is_said(tmp_path):
     scorer = BulkScorer(scorer=SCORER.scorer, judge=lambda questions: [])
     with pytest.raises(ConfigError, match=r"cannot be sent to another process: .*lambda.*functions of a project"):
         list(score_records(scorer, records(), workers=1))
@@ -299,7 +294,7 @@ def test_what_workers_cannot_do_is_said(tmp_path: Path) -> None:
 
 @needs_arrow
 @pytest.mark.parametrize(("target", "workers"), [("results.parquet", None), ("results.jsonl", 1)])
-def test_a_table_becomes_a_results_file(tmp_path: Path, target: str, workers: int | None) -> None:
+def test_a_table_becomes_a_results_file(tmp_path, target, workers):
     rows = [row for row in records(20) if row["id"] != "r26"]
     source = tmp_path / "table.jsonl"
     source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
@@ -312,7 +307,7 @@ def test_a_table_becomes_a_results_file(tmp_path: Path, target: str, workers: in
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["table.jsonl", target])
 
 
-def test_parquet_is_read_as_jsonl_is(tmp_path: Path, pa: Any) -> None:
+def test_parquet_is_read_as_jsonl_is(tmp_path, pa):
     rows, path = list(records(5)), tmp_path / "table.parquet"
     pa.parquet.write_table(arrow(rows).append_column("further", pa.nulls(len(rows))), path)
     assert [SCORER.score(row) for row in read_table(path)] == list(score_records(SCORER, rows))
@@ -328,7 +323,7 @@ def test_parquet_is_read_as_jsonl_is(tmp_path: Path, pa: Any) -> None:
     assert len(SCORER.score_batch(pandas.DataFrame())) == 0
 
 
-def test_a_line_that_cannot_be_read_is_a_broken_record(tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_read_is_a_broken_record(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"id": 1, "gold": {}, "output": {}}\n\n{"id": 2,\n[]\n', encoding="utf-8")
     one, two, three = (SCORER.score(row) for row in read_table(tmp_path / "t.jsonl"))
     assert (one.case_id, one.outcome) == ("1", "passed")
@@ -338,7 +333,7 @@ def test_a_line_that_cannot_be_read_is_a_broken_record(tmp_path: Path) -> None:
 
 @needs_arrow
 @pytest.mark.parametrize("name", ["none.jsonl", "none.parquet", "folder", "noise.parquet"])
-def test_a_source_that_cannot_be_read(tmp_path: Path, name: str) -> None:
+def test_a_source_that_cannot_be_read(tmp_path, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "noise.parquet").write_bytes(b"no parquet at all")
     with pytest.raises(StoreError, match=f"{name}: cannot be read: "):
@@ -346,14 +341,14 @@ def test_a_source_that_cannot_be_read(tmp_path: Path, name: str) -> None:
 
 
 @needs_arrow
-def test_commands_read_parquet_as_they_read_jsonl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_read_parquet_as_they_read_jsonl(tmp_path, capsys):
     results = [result for result in score_records(SCORER, records(6)) if result.case_id != "r12"]
 
-    def run(*arguments: object) -> str:
+    def run(*arguments):
         assert main([*map(str, arguments)]) == 0
         return capsys.readouterr().out
 
-    told: list[list[str]] = []
+    told = []
     for name in ("run.jsonl", "run.parquet"):
         path = tmp_path / name
         write_results(path, results)
@@ -378,15 +373,13 @@ def test_commands_read_parquet_as_they_read_jsonl(tmp_path: Path, capsys: pytest
         ("record_json", '{"case": {}}', ":1: .*earlier .* version wrote it.*write the file anew: .*merge"),
     ],
 )
-def test_a_parquet_file_of_something_else_is_refused(
-    tmp_path: Path, pa: Any, column: str, value: str, message: str
-) -> None:
+def test_a_parquet_file_of_something_else_is_refused(tmp_path, pa, column, value, message):
     pa.parquet.write_table(pa.table({column: [value]}), tmp_path / "other.parquet")
     with pytest.raises(StoreError, match=f"other.parquet{message}"):
         read_results(tmp_path / "other.parquet")
 
 
-def test_the_table_can_be_asked_by_column(tmp_path: Path, pa: Any) -> None:
+def test_the_table_can_be_asked_by_column(tmp_path, pa):
     write_results(tmp_path / "run.parquet", score_records(SCORER, [record(0), record(1)]))
     table = pa.parquet.read_table(tmp_path / "run.parquet")
     flat = table.flatten().flatten()

@@ -1,17 +1,13 @@
 """Scoring with Ray Data, on a local cluster of two workers. `.ci/run` installs the extra `ray` for it."""
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pytest_extract import Extensions, compile_schema
 from pytest_extract.bulk import BulkScorer, score_records
-from pytest_extract.core.case_result import CaseResult
 from pytest_extract.results import ResultsReader
 from tests.bulk_metrics import dies_once
 from tests.records import results_of
@@ -23,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
+def cluster():
     before = dict(os.environ)
     os.environ |= {"PYTHONPATH": str(ROOT), "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000)
@@ -34,24 +30,24 @@ def cluster() -> Iterator[None]:
     os.environ.update(before)
 
 
-def scored_dataset(rows: list, scorer: BulkScorer, **options: object) -> object:
+def scored_dataset(rows, scorer, **options):
     return ray.data.from_arrow(arrow(rows)).map_batches(scorer.score_batch, batch_format="pyarrow", **options)
 
 
-def scored(scorer: BulkScorer, rows: list, **options: object) -> list[CaseResult]:
+def scored(scorer, rows, **options):
     dataset = scored_dataset(rows, scorer, **options)
     found = [result for table in ray.get(dataset.to_arrow_refs()) for result in results_of(table)]
     order = {str(row["id"]): at for at, row in enumerate(rows)}
     return sorted(found, key=lambda result: order.get(result.case_id, len(order)))
 
 
-def note_scorer(metric: dict, function: object, **arguments: object) -> BulkScorer:
+def note_scorer(metric, function, **arguments):
     schema = {"type": "object", "properties": {"note": {"type": "string"}}}
     scorer = compile_schema(schema, overrides={"note": metric}, extensions=Extensions.of(function))
     return BulkScorer(scorer=scorer, **arguments)
 
 
-def notes(*texts: str) -> list[dict[str, str]]:
+def notes(*texts):
     return [
         {"id": str(at), "gold": '{"note": "x"}', "output": json.dumps({"note": text})} for at, text in enumerate(texts)
     ]

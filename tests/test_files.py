@@ -1,12 +1,9 @@
 """Files that are whole or not there, and of which none is read without an end or waited for."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +24,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other permission
 both = pytest.mark.parametrize("write", [write_atomic, write_once])
 
 
-def names(folder: Path) -> list[str]:
+def names(folder):
     return sorted(item.name for item in folder.iterdir())
 
 
@@ -35,8 +32,8 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_the_last_writer_wins_or_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
-    def refuse(*_: object) -> None:
+def test_the_last_writer_wins_or_the_first(tmp_path, monkeypatch, links):
+    def refuse(*_):
         raise OSError("no hard links here")
 
     if not links:
@@ -51,7 +48,7 @@ def test_the_last_writer_wins_or_the_first(tmp_path: Path, monkeypatch: pytest.M
 
 
 @posix
-def test_a_file_keeps_its_permissions_and_a_link_stays_one(tmp_path: Path) -> None:
+def test_a_file_keeps_its_permissions_and_a_link_stays_one(tmp_path):
     path, link = tmp_path / "a.json", tmp_path / "link"
     path.write_text("one")
     path.chmod(0o664)
@@ -66,7 +63,7 @@ def test_a_file_keeps_its_permissions_and_a_link_stays_one(tmp_path: Path) -> No
 
 
 @posix
-def test_a_pipe_is_written_into(tmp_path: Path) -> None:
+def test_a_pipe_is_written_into(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -79,7 +76,7 @@ def test_a_pipe_is_written_into(tmp_path: Path) -> None:
 
 
 @both
-def test_a_writer_that_fails_leaves_nothing(tmp_path: Path, write: Callable[[Path, object], object]) -> None:
+def test_a_writer_that_fails_leaves_nothing(tmp_path, write):
     with pytest.raises(TypeError):
         write(tmp_path / "a.json", 3)
     (tmp_path / "file").write_text("")
@@ -92,9 +89,7 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path: Path, write: Callable[[Pat
 
 
 @pytest.mark.parametrize("write", [write_atomic, write_once, lambda path, _: write_results(path, [])])
-def test_what_a_killed_writer_left_is_removed_after_an_hour(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, str], object]
-) -> None:
+def test_what_a_killed_writer_left_is_removed_after_an_hour(tmp_path, monkeypatch, write):
     monkeypatch.setattr(files, "_tidied", set())
     others = [tmp_path / ".0123456789abcdef.tmp", tmp_path / "pytest-extract-1.tmp"]
     old, young = tmp_path / ".pytest-extract-0.tmp", tmp_path / ".pytest-extract-1.tmp"
@@ -107,7 +102,7 @@ def test_what_a_killed_writer_left_is_removed_after_an_hour(
 
 
 @pytest.fixture
-def read_only() -> Iterator[Path]:
+def read_only():
     """A folder that its user may read only: root is somebody else while the test runs."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o555)
@@ -125,7 +120,7 @@ def read_only() -> Iterator[Path]:
 
 @posix
 @pytest.mark.parametrize("name", ["r.html", "new/r.html"])
-def test_a_read_only_folder_is_found_out(read_only: Path, name: str) -> None:
+def test_a_read_only_folder_is_found_out(read_only, name):
     with pytest.raises(NotWritten, match="Permission denied"):
         check_file(read_only / name)
     with pytest.raises(NotWritten, match="Permission denied"):
@@ -133,7 +128,7 @@ def test_a_read_only_folder_is_found_out(read_only: Path, name: str) -> None:
     assert names(read_only) == []
 
 
-def test_a_check_leaves_nothing_and_touches_nothing(tmp_path: Path) -> None:
+def test_a_check_leaves_nothing_and_touches_nothing(tmp_path):
     (tmp_path / "r.html").write_text("old")
     check_file(tmp_path / "r.html")
     check_file(tmp_path / "a" / "b" / "r.html")
@@ -149,7 +144,7 @@ PIPE = "it is a named pipe, not a regular file"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     (tmp_path / "s.json").write_text("{}", encoding="utf-8")
     (tmp_path / "g.json").write_text('{"a": 1}', encoding="utf-8")
     if hasattr(os, "mkfifo"):
@@ -157,7 +152,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def told(folder: Path, **keys: object) -> str:
+def told(folder, **keys):
     case = {"text": "x", "schema": "s.json", "gold": "g.json", **keys}
     case = {key: value for key, value in case.items() if value is not None}
     (folder / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
@@ -172,7 +167,7 @@ def told(folder: Path, **keys: object) -> str:
 @pytest.mark.parametrize(
     ("name", "kind"), [("pipe", "a named pipe"), ("/dev/zero", "a device or a socket")], ids=["pipe", "device"]
 )
-def test_a_case_s_file_is_a_regular_one(folder: Path, key: str, name: str, kind: str) -> None:
+def test_a_case_s_file_is_a_regular_one(folder, key, name, kind):
     absent = {"document": ["text"], "dataset": ["text", "schema", "gold"]}.get(key, [])
     message = told(folder, **{key: name}, **dict.fromkeys(absent))
     assert f"`{key}`: " in message
@@ -182,7 +177,7 @@ def test_a_case_s_file_is_a_regular_one(folder: Path, key: str, name: str, kind:
 
 @posix
 @pytest.mark.timeout(60)
-def test_all_that_is_read_is_a_regular_file(folder: Path) -> None:
+def test_all_that_is_read_is_a_regular_file(folder):
     for read in (read_results, read_baseline, read_recording, read_side):
         with pytest.raises(StoreError, match=PIPE):
             read(folder / "pipe")
@@ -193,7 +188,7 @@ def test_all_that_is_read_is_a_regular_file(folder: Path) -> None:
     assert error.message == f"cannot be read: {PIPE}"
 
 
-def test_a_file_above_the_bound_says_its_size_and_the_bound(folder: Path) -> None:
+def test_a_file_above_the_bound_says_its_size_and_the_bound(folder):
     (folder / "f").write_bytes(b"x" * 101)
     assert len(read_regular(folder / "f", 101)) == 101
     with pytest.raises(OSError, match="it has 101 bytes, and at most 100 are read"):
@@ -206,19 +201,19 @@ def test_a_file_above_the_bound_says_its_size_and_the_bound(folder: Path) -> Non
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
-def test_a_file_that_does_not_tell_its_size_is_read_whole() -> None:
+def test_a_file_that_does_not_tell_its_size_is_read_whole():
     assert b"VmRSS" in read_regular("/proc/self/status")
     with pytest.raises(OSError, match="it has more than 10 bytes"):
         read_regular("/proc/self/status", 10)
 
 
-def test_line_ends_are_newlines(tmp_path: Path) -> None:
+def test_line_ends_are_newlines(tmp_path):
     (tmp_path / "f").write_bytes("a\r\nb\rc\nä".encode())
     assert read_regular_text(tmp_path / "f") == (tmp_path / "f").read_text(encoding="utf-8") == "a\nb\nc\nä"
 
 
 @posix
-def test_a_command_reads_an_output_from_a_pipe(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_reads_an_output_from_a_pipe(folder, capsys):
     reader, writer = os.pipe()
     os.write(writer, b'{"a": 1}')
     os.close(writer)

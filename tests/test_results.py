@@ -1,16 +1,13 @@
 """The results file: every field of every type survives it, no secret does, and what is damaged is told."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, cached_property, partial
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,7 +37,7 @@ from tests.strategies import json_values, nested
 
 words = st.text(st.characters(codec="utf-8"), max_size=3)
 paths = st.builds(FieldPath, st.lists(words | st.integers(0, 5), min_size=1, max_size=3))
-PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+PLAIN = {
     str: words,
     int: st.integers(0, 99),
     float: st.floats(allow_nan=False, allow_infinity=False),
@@ -51,7 +48,7 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
 
 
 @cache
-def values(hint: Any) -> st.SearchStrategy[Any]:
+def values(hint):
     """Return a strategy for values of an annotation: of all fields of a record, not only of those without a default."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint in PLAIN:
@@ -72,7 +69,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     return st.from_type(hint)
 
 
-def fields(kind: Any) -> dict[str, Any]:
+def fields(kind):
     """Return the fields of a dataclass or NamedTuple with their annotations; none of another type."""
     if not dataclasses.is_dataclass(kind) and not hasattr(kind, "_fields"):
         return {}
@@ -81,14 +78,14 @@ def fields(kind: Any) -> dict[str, Any]:
     return {name: hints[name] for name in names}
 
 
-def as_line(result: CaseResult) -> CaseResult:
+def as_line(result):
     line = dump_result(result)
     assert line.isascii()
     assert line == json.dumps(json.loads(line), separators=(",", ":"))
     return load_result(line)
 
 
-def as_parquet(result: CaseResult) -> CaseResult:
+def as_parquet(result):
     pytest.importorskip("pyarrow")
     (found,) = results_of(table_of([result]))
     return found
@@ -96,11 +93,11 @@ def as_parquet(result: CaseResult) -> CaseResult:
 
 @pytest.mark.parametrize("written", [as_line, as_parquet])
 @given(result=values(CaseResult))
-def test_every_field_survives(written: Callable[[CaseResult], CaseResult], result: CaseResult) -> None:
+def test_every_field_survives(written, result):
     assert written(result) == result
 
 
-def test_a_missing_value_is_not_null() -> None:
+def test_a_missing_value_is_not_null():
     sides = (None, MISSING)
     leaves = [field_result("a", gold, extracted) for gold in sides for extracted in sides]
     assert len({dump_result(with_score(score_record(leaf))) for leaf in leaves}) == 4
@@ -116,7 +113,7 @@ DERIVED = {
 """What a score says beside what its record holds."""
 
 
-def test_a_record_holds_every_part_of_a_score() -> None:
+def test_a_record_holds_every_part_of_a_score():
     score = compile_schema({"type": "string"}).score("a", "b")
     computed = {name for name, each in vars(type(score)).items() if isinstance(each, property | cached_property)}
     parts = {name for name in {*vars(score), *computed} if not name.startswith("_")} - {*DERIVED}
@@ -128,12 +125,12 @@ def test_a_record_holds_every_part_of_a_score() -> None:
 # --- lines and files
 
 
-def with_output(output: object) -> CaseResult:
+def with_output(output):
     attempt = Attempt(index=0, outcome=Outcome.PASSED, output=output)
     return CaseResult(nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.PASSED, attempts=(attempt,))
 
 
-def with_score(score: ScoreRecord, outcome: Outcome = Outcome.FAILED, **keys: Any) -> CaseResult:
+def with_score(score, outcome=Outcome.FAILED, **keys):
     attempt = Attempt(index=0, outcome=outcome, score=score, **keys)
     return replace(with_output(None), outcome=outcome, attempts=(attempt,))
 
@@ -155,11 +152,11 @@ LINE = dump_result(RESULT)
         ({"a": {1, 2}}, {"a": "<builtins.set>"}),
     ],
 )
-def test_what_json_cannot_hold_is_shown_as_text(output: object, expected: object) -> None:
+def test_what_json_cannot_hold_is_shown_as_text(output, expected):
     assert load_result(dump_result(with_output(output))).attempts[0].output == expected
 
 
-def test_deep_nesting_is_cut_and_says_so() -> None:
+def test_deep_nesting_is_cut_and_says_so():
     line = dump_result(with_output(nested(10_000)))
     assert "nested deeper than" in line
     assert load_result(line).outcome is Outcome.PASSED
@@ -177,12 +174,12 @@ def test_deep_nesting_is_cut_and_says_so() -> None:
         pytest.param("[" * 100_000, "not JSON", id="deep"),
     ],
 )
-def test_a_bad_line_is_a_store_error(line: str, message: str) -> None:
+def test_a_bad_line_is_a_store_error(line, message):
     with pytest.raises(StoreError, match=message):
         load_result(line)
 
 
-def test_file_round_trip_and_the_torn_last_line_of_a_killed_run(tmp_path) -> None:
+def test_file_round_trip_and_the_torn_last_line_of_a_killed_run(tmp_path):
     path = tmp_path / "new" / "r.jsonl"
     write_results(path, [RESULT, with_output(1)])
     read = read_results(path)
@@ -193,7 +190,7 @@ def test_file_round_trip_and_the_torn_last_line_of_a_killed_run(tmp_path) -> Non
     assert (read.results, read.torn) == ((RESULT,), True)
 
 
-def test_what_cannot_be_read_or_written_is_a_store_error(tmp_path) -> None:
+def test_what_cannot_be_read_or_written_is_a_store_error(tmp_path):
     path = tmp_path / "r.jsonl"
     path.write_text(f"\nnonsense\n{LINE}\n", encoding="utf-8")
     with pytest.raises(StoreError, match=r"r\.jsonl:2: not JSON"):
@@ -204,7 +201,7 @@ def test_what_cannot_be_read_or_written_is_a_store_error(tmp_path) -> None:
         write_results(path / "r.jsonl", [RESULT])
 
 
-def test_the_same_lines_are_the_same_content(tmp_path) -> None:
+def test_the_same_lines_are_the_same_content(tmp_path):
     one, other, third = (tmp_path / f"{name}.jsonl" for name in "abc")
     one.write_text(f"{LINE}\n\n{LINE}\n")
     other.write_text(f"{LINE}\r\n{LINE}")
@@ -219,7 +216,7 @@ def test_the_same_lines_are_the_same_content(tmp_path) -> None:
 KEY = SECRETS["openai, project"]
 
 
-def leaking(output: object) -> CaseResult:
+def leaking(output):
     failure = Failure(kind=FailureKind.REFUSAL, message=f'sent {{\\"api_key\\": \\"{made("{a40}")}\\"}}')
     score = score_record(field_result(str(FieldPath(("a", KEY))), None, f"key {KEY}"), failure=failure)
     found = with_score(score, Outcome.BROKEN, output=output, error=f"401 for {KEY}")
@@ -227,7 +224,7 @@ def leaking(output: object) -> CaseResult:
 
 
 @pytest.mark.parametrize("output", [{"note": f"key {KEY}"}, json.dumps({"note": f"\n{KEY}"})], ids=["value", "text"])
-def test_an_output_with_a_secret_is_left_out_and_what_is_shown_of_it_is_hidden(output: object) -> None:
+def test_an_output_with_a_secret_is_left_out_and_what_is_shown_of_it_is_hidden(output):
     line, _ = safe_form(leaking(output))
     assert KEY not in line
     assert made("{a40}") not in line
@@ -241,7 +238,7 @@ def test_an_output_with_a_secret_is_left_out_and_what_is_shown_of_it_is_hidden(o
     assert safe_form(load_result(line))[0] == line
 
 
-def test_a_secret_of_the_users_own_files_stays_where_data_is() -> None:
+def test_a_secret_of_the_users_own_files_stays_where_data_is():
     line, _ = safe_form(leaking({"note": KEY}), lambda secret: secret.text == KEY)
     (attempt,) = load_result(line).attempts
     assert (attempt.output, attempt.withheld) == ({"note": KEY}, None)
@@ -249,7 +246,7 @@ def test_a_secret_of_the_users_own_files_stays_where_data_is() -> None:
     assert attempt.error == "401 for [redacted: API key]"
 
 
-def test_data_and_the_ids_of_a_result_stay() -> None:
+def test_data_and_the_ids_of_a_result_stay():
     named = replace(leaking(KEY), nodeid=f"a.extract.yaml::{KEY}", digests={"document": KEY})
     assert load_result(safe_form(named)[0]).nodeid == named.nodeid
     data = with_output({"values": LEGAL, "text": json.dumps(LEGAL), **{f"v{n}": each for n, each in enumerate(LEGAL)}})
@@ -259,7 +256,7 @@ def test_data_and_the_ids_of_a_result_stay() -> None:
 # --- merge
 
 
-def test_merged_lines_stay_as_they_are(tmp_path, capsys) -> None:
+def test_merged_lines_stay_as_they_are(tmp_path, capsys):
     spaced = json.dumps(json.loads(LINE)).replace('"kind": "a"', '"kind": "é"')
     other = dump_result(result("z", {"n": True}))
     (tmp_path / "1.jsonl").write_text(f"{spaced}\n\n", encoding="utf-8")
@@ -273,7 +270,7 @@ def test_merged_lines_stay_as_they_are(tmp_path, capsys) -> None:
     assert (tmp_path / "1.jsonl").read_text(encoding="utf-8") == f"{spaced}\n{other}\n"
 
 
-def test_merge_tells_a_damaged_line_and_writes_nothing(tmp_path, capsys) -> None:
+def test_merge_tells_a_damaged_line_and_writes_nothing(tmp_path, capsys):
     (tmp_path / "1.jsonl").write_text(f"{LINE}\n{LINE.replace('status', 'statuz', 1)}\n{LINE}\n")
     assert main(["merge", str(tmp_path / "1.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
     assert "1.jsonl:2: not a whole result" in capsys.readouterr().err

@@ -1,13 +1,8 @@
 """Results of cases for the tests of reports: scored by us, and as they read back from a results file."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-from typing import Any
-
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.report.lines import Line, text_of
+from pytest_extract.report.lines import text_of
 from pytest_extract.results import dump_result, load_result
 
 TEXT = {"type": "string"}
@@ -22,15 +17,11 @@ SCHEMA = {
         },
     },
 }
-GOLD: dict[str, Any] = {
-    "vendor": "ACME GmbH",
-    "total": 907.2,
-    "items": [{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 1.5}],
-}
+GOLD = {"vendor": "ACME GmbH", "total": 907.2, "items": [{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 1.5}]}
 SCORER = compile_schema(SCHEMA)
 
 
-def scored(name: str, extracted: object, *, gold: object = GOLD, model: str | None = None, **keys: Any) -> CaseResult:
+def scored(name, extracted, *, gold=GOLD, model=None, **keys):
     """Make the result of a case that passes when every field does."""
     score = keys.pop("scorer", SCORER).score(gold, extracted).record()
     rate = score.measures["pass_rate"]
@@ -40,7 +31,7 @@ def scored(name: str, extracted: object, *, gold: object = GOLD, model: str | No
     return case(name, outcome, attempt, model=model, **{"breaches": breaches, **keys})
 
 
-def case(name: str, outcome: Outcome, *attempts: Attempt, model: str | None = None, **keys: Any) -> CaseResult:
+def case(name, outcome, *attempts, model=None, **keys):
     """Make a result and have it go through a line of a results file."""
     file = "cases/all.extract.yaml"
     nodeid = f"{file}::{name}[{model}]" if model else f"{file}::{name}"
@@ -48,17 +39,17 @@ def case(name: str, outcome: Outcome, *attempts: Attempt, model: str | None = No
     return load_result(dump_result(CaseResult(attempts=attempts, **{**base, **keys})))
 
 
-def broken(name: str, error: str, model: str | None = None) -> CaseResult:
+def broken(name, error, model=None):
     """Make the result of a case whose extractor raised."""
     attempt = Attempt(index=0, outcome=Outcome.BROKEN, error=error)
     return case(name, Outcome.BROKEN, attempt, model=model, why=error)
 
 
-def wrong(**changes: object) -> dict[str, object]:
+def wrong(**changes):
     """Return gold with other values."""
     return {**GOLD, **changes}
 
 
-def texts(lines: Iterable[Line]) -> list[str]:
+def texts(lines):
     """Return lines without their styles."""
     return [text_of(each) for each in lines]

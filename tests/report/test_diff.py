@@ -1,14 +1,11 @@
 """The lines of a case that is not green: a line for each finding, in the window, nothing said twice."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
-from pytest_extract.core.results import Failure, FailureKind, FieldResult, NamedMistake, ScoreRecord
+from pytest_extract.core.results import Failure, FailureKind, NamedMistake
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
 from pytest_extract.report.lines import text_width
@@ -18,19 +15,19 @@ from tests.records import score_record as score
 from tests.report.runs import texts
 
 
-def told(one: ScoreRecord, *, verbosity: int = 0, width: int = 160, brief: bool = False, **keys: Any) -> list[str]:
+def told(one, *, verbosity=0, width=160, brief=False, **keys):
     return texts(score_lines(one, DiffOptions(verbosity=verbosity, width=width, brief=brief), **keys))
 
 
-def squeezed(lines: list[str]) -> list[str]:
+def squeezed(lines):
     return [re.sub(r"\s+", " ", each).strip() for each in lines]
 
 
-def paths(lines: list[str]) -> list[str]:
+def paths(lines):
     return [each.split()[0] for each in lines]
 
 
-def named(kind: str, text: str, *paths: str) -> NamedMistake:
+def named(kind, text, *paths):
     return NamedMistake(kind, tuple(map(FieldPath.parse, paths)), text)
 
 
@@ -61,7 +58,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_field_s_line(line: str) -> None:
+def test_a_field_s_line(line):
     assert squeezed(told(score(LINES[line], leaf("same", 1, 1)))) == [line, "1 value matches"]
 
 
@@ -95,7 +92,7 @@ def test_a_field_s_line(line: str) -> None:
         ),
     ],
 )
-def test_wholes_are_one_line_but_with_vv(leaves: list[FieldResult], lines: list[str]) -> None:
+def test_wholes_are_one_line_but_with_vv(leaves, lines):
     assert squeezed(told(score(*leaves))) == [*lines, "0 values match"]
     assert len(told(score(*leaves), verbosity=2)) > len(leaves)
 
@@ -109,19 +106,19 @@ def test_wholes_are_one_line_but_with_vv(leaves: list[FieldResult], lines: list[
         ("missing", "nothing was extracted; the gold's value is in no document", " the gold's value is in no document"),
     ],
 )
-def test_a_named_mistake_is_told_once(kind: str, text: str, end: str) -> None:
+def test_a_named_mistake_is_told_once(kind, text, end):
     one = score(leaf("a", "x"), mistakes=(named(kind, text, "a"),))
     assert squeezed(told(one))[0] == f'a text omission gold "x"{end}'
 
 
-def test_a_mistake_says_more_than_the_reason_of_the_metric() -> None:
+def test_a_mistake_says_more_than_the_reason_of_the_metric():
     one = score(
         leaf("a", "final", "ﬁnal", reason="texts differ in form"), mistakes=(named("marks", "a ligature", "a"),)
     )
     assert squeezed(told(one))[0].endswith("LATIN SMALL LIGATURE FI a ligature")
 
 
-def test_a_mistake_of_several_fields_is_one_line() -> None:
+def test_a_mistake_of_several_fields_is_one_line():
     places = ("items[0].net", "items[0].gross", "items[1].net", "items[1].gross")
     leaves = [leaf(path, number, number + 1) for number, path in enumerate(places)]
     one = score(*leaves, mistakes=(named("swapped_fields", "`net` and `gross` were swapped in 2 rows", *places),))
@@ -131,13 +128,13 @@ def test_a_mistake_of_several_fields_is_one_line() -> None:
     ]
 
 
-def test_characters_that_look_alike_are_named() -> None:
+def test_characters_that_look_alike_are_named():
     assert told(score(leaf("a", "Alpha AG", "\u0410lpha AG")), width=100)[1].strip() == (
         "gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A"
     )
 
 
-def test_the_worst_stands_first_then_the_heaviest_then_document_order() -> None:
+def test_the_worst_stands_first_then_the_heaviest_then_document_order():
     values = ("x1", "x2")
     leaves = (leaf("a", *values, score=0.5), leaf("b", *values), leaf("c", *values, weight=3.0), leaf("d", *values))
     assert paths(told(score(*leaves)))[:4] == ["c", "b", "d", "a"]
@@ -154,7 +151,7 @@ COLUMNS = (
 )
 
 
-def test_columns_hold_where_they_fit_and_flow_where_they_do_not() -> None:
+def test_columns_hold_where_they_fit_and_flow_where_they_do_not():
     wide, narrow = told(score(*COLUMNS), width=100), told(score(*COLUMNS), width=80)
     heads = [each for each in wide if "mismatch" in each]
     assert paths(heads) == ["total", LONG, "rows[1].name", "客戶.名稱"]
@@ -165,14 +162,14 @@ def test_columns_hold_where_they_fit_and_flow_where_they_do_not() -> None:
     assert max(map(text_width, narrow)) <= 80
 
 
-def test_a_path_wider_than_the_window_is_broken() -> None:
+def test_a_path_wider_than_the_window_is_broken():
     path = "a" * 60 + "." + "b" * 60
     lines = told(score(leaf(path, 1, 2), leaf("total", 3, 4)), width=80)
     assert "".join(lines[:2]).replace(" ", "") == path
     assert lines[2].split()[:2] == ["text", "mismatch"]
 
 
-def test_values_too_long_for_one_line_stand_one_below_the_other() -> None:
+def test_values_too_long_for_one_line_stand_one_below_the_other():
     gold = "The quick brown fox jumps over the lazy dog"
     assert told(score(leaf("vendor.name", gold, gold.replace("jumps", "jumped"))), width=80)[:4] == [
         "  vendor.name  text  mismatch",
@@ -182,7 +179,7 @@ def test_values_too_long_for_one_line_stand_one_below_the_other() -> None:
     ]
 
 
-def test_of_long_texts_the_part_that_differs_is_shown_and_all_with_vv() -> None:
+def test_of_long_texts_the_part_that_differs_is_shown_and_all_with_vv():
     gold = "".join(f"word{i} " for i in range(500))
     one = score(leaf("a", gold, gold.replace("word250 ", "ward250 ")))
     lines = told(one, width=80)
@@ -196,7 +193,7 @@ def test_of_long_texts_the_part_that_differs_is_shown_and_all_with_vv() -> None:
     assert len(marked) <= 5
 
 
-def test_vv_tells_all_changes_of_a_text_and_of_an_object() -> None:
+def test_vv_tells_all_changes_of_a_text_and_of_an_object():
     gold = "".join(f"in section {i} the buyer shall pay within {i} days of the delivery; " for i in range(5))
     extracted = gold.replace("section 4", "annex 4")
     for word, other in (("section 0", "part 0"), ("section 2", "part 2"), ("4 days", "9 days")):
@@ -208,7 +205,7 @@ def test_vv_tells_all_changes_of_a_text_and_of_an_object() -> None:
     assert f'x "{gold[:120]}"→1' in text
 
 
-def test_huge_values_without_fields_are_not_diffed() -> None:
+def test_huge_values_without_fields_are_not_diffed():
     lines = told(score(leaf("free", [list(range(300))] * 100, [list(range(301))] * 100)))
     assert "too large to be compared inside" in "".join(lines)
 
@@ -216,7 +213,7 @@ def test_huge_values_without_fields_are_not_diffed() -> None:
 # --- --tb=short
 
 
-def test_tb_short_has_a_line_for_each_field() -> None:
+def test_tb_short_has_a_line_for_each_field():
     one = score(
         leaf("total", 450_000_000, 45_000_000, metric="number", reason="off by 405,000,000, relative error 0.9"),
         leaf("vendor.name", "ACME GmbH", "ACME Gmbh"),
@@ -242,7 +239,7 @@ def test_tb_short_has_a_line_for_each_field() -> None:
     assert max(map(len, told(one, width=44, brief=True))) <= 44
 
 
-def test_tb_short_gives_values_the_room_that_what_decides_leaves() -> None:
+def test_tb_short_gives_values_the_room_that_what_decides_leaves():
     text = "Delivery within thirty days from the receipt of the order, " * 4
     one = score(
         leaf("summary", text, text.replace("thirty", "sixty", 1)),
@@ -268,7 +265,7 @@ def test_tb_short_gives_values_the_room_that_what_decides_leaves() -> None:
         ({"verbosity": 2}, 200, "0 values match"),
     ],
 )
-def test_long_lists_of_fields_are_cut_and_say_so(look: dict[str, Any], shown: int, more: str) -> None:
+def test_long_lists_of_fields_are_cut_and_say_so(look, shown, more):
     lines = told(score(*(leaf(f"f{i}", "x", "y") for i in range(200))), **look)
     assert lines[shown].strip() == more
 
@@ -280,7 +277,7 @@ FIELDS = (leaf("items", [1], [2]), leaf("note", "x", "y", passed=True), leaf("to
 ROWS = ["items[0].price", "items[1].price"]
 
 
-def breaches(*names: str) -> list[Breach]:
+def breaches(*names):
     return [Breach(what=name, message=f"{name} is missed") for name in names]
 
 
@@ -301,7 +298,7 @@ def breaches(*names: str) -> list[Breach]:
         ),
     ],
 )
-def test_what_has_no_line_is_counted(leaves: list[FieldResult], known: list[str], keys: Any, counts: str) -> None:
+def test_what_has_no_line_is_counted(leaves, known, keys, counts):
     assert told(score(*leaves, **keys), known=known) == [f"  {counts}"]
 
 
@@ -318,17 +315,17 @@ def test_what_has_no_line_is_counted(leaves: list[FieldResult], known: list[str]
         ([], [ROWS[0], "note", ROWS[1]]),
     ],
 )
-def test_values_that_count_toward_no_missed_bound_stand_last(missed: list[str], order: list[str]) -> None:
+def test_values_that_count_toward_no_missed_bound_stand_last(missed, order):
     lines = told(score(*ITEMS, fields=FIELDS), breaches=breaches(*missed))
     assert [each for each in paths(lines[:-1]) if each != "1"] == order
 
 
-def test_tb_short_shows_fields_that_count_first() -> None:
+def test_tb_short_shows_fields_that_count_first():
     lines = told(score(*ITEMS, fields=FIELDS), brief=True, breaches=breaches("fields.note"))
     assert paths(lines) == ["note", *ROWS]
 
 
-def test_fields_told_in_one_line_count_by_their_own_places() -> None:
+def test_fields_told_in_one_line_count_by_their_own_places():
     pairs = ("buyer", "seller"), ("city", "town")
     leaves = [leaf(one, one, other) for pair in pairs for one, other in (pair, pair[::-1])]
     mistakes = tuple(named("swapped_fields", f"{one} and {other} are swapped", one, other) for one, other in pairs)
@@ -339,8 +336,8 @@ def test_fields_told_in_one_line_count_by_their_own_places() -> None:
     ]
 
 
-def test_failed_fields_are_named_with_their_wrong_values() -> None:
-    def first(one: ScoreRecord, **keys: Any) -> str:
+def test_failed_fields_are_named_with_their_wrong_values():
+    def first(one, **keys):
         return told(one, breaches=breaches("pass_rate"), **keys)[0].strip()
 
     assert first(score(*ITEMS, fields=FIELDS)) == "1 failed field: items (2 wrong values)"
@@ -352,8 +349,8 @@ def test_failed_fields_are_named_with_their_wrong_values() -> None:
     assert first(score(leaf("rows[0].a", 1, 1), fields=(alone,))).startswith("rows")
 
 
-def test_many_failed_fields_take_time_that_grows_with_their_number() -> None:
-    def seconds(count: int) -> float:
+def test_many_failed_fields_take_time_that_grows_with_their_number():
+    def seconds(count):
         fields = [leaf(f"f{index}", 1, 2) for index in range(count)]
         one = score(*fields, fields=fields)
         return cpu_seconds(lambda: told(one, breaches=breaches("pass_rate")))
@@ -364,7 +361,7 @@ def test_many_failed_fields_take_time_that_grows_with_their_number() -> None:
 # --- gates, places, outputs
 
 
-def test_a_gate_tells_its_arithmetic_and_a_place_stands_below_its_field() -> None:
+def test_a_gate_tells_its_arithmetic_and_a_place_stands_below_its_field():
     one = score(leaf("a", "x", "y"), failed={"coverage": "structure coverage 0.947 < 0.95"})
     lines = told(one, places={"a": "gold at line 3, column 2"})
     assert lines[0] == "  coverage gate: structure coverage 0.947 < 0.95"
@@ -386,11 +383,11 @@ AT_COMMA = "  trailing_comma at line 3, column 9: a comma before }"
         (NO_JSON, 42, False, ["  no_json: no JSON", "  output: 42"]),
     ],
 )
-def test_an_unusable_output_is_shown(failure: Failure, output: object, brief: bool, lines: list[str]) -> None:
+def test_an_unusable_output_is_shown(failure, output, brief, lines):
     assert told(score(failure=failure), output=output, brief=brief) == lines
 
 
-def test_of_a_long_unusable_output_the_part_around_the_place_is_shown() -> None:
+def test_of_a_long_unusable_output_the_part_around_the_place_is_shown():
     failure = Failure(kind=FailureKind.MALFORMED_JSON, message="bad", line=3, column=5_001)
     lines = told(score(failure=failure), output="a\nb\n" + "x" * 5_000 + "here" + "y" * 5_000, width=80)
     assert "xhere" in lines[-1]
@@ -400,7 +397,7 @@ def test_of_a_long_unusable_output_the_part_around_the_place_is_shown() -> None:
 # --- a case
 
 
-def case(*outcomes: Outcome, error: str | None = None, **keys: Any) -> CaseResult:
+def case(*outcomes, error=None, **keys):
     one = score(leaf("f", "x", "y"))
     attempts = tuple(
         Attempt(index=index, outcome=outcome, score=None if error else one, error=error)
@@ -412,7 +409,7 @@ def case(*outcomes: Outcome, error: str | None = None, **keys: Any) -> CaseResul
     )
 
 
-def test_a_case_tells_its_breaches_first_or_what_broke() -> None:
+def test_a_case_tells_its_breaches_first_or_what_broke():
     lines = texts(case_lines(case(Outcome.FAILED, breaches=tuple(breaches("f1"))), DiffOptions()))
     assert lines[0] == "  f1 is missed"
     broken = case(Outcome.BROKEN, error="ValueError: \x1b[31mno\nmore")
@@ -420,7 +417,7 @@ def test_a_case_tells_its_breaches_first_or_what_broke() -> None:
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, [2]), (1, [2, 3])])
-def test_of_several_repeats_the_first_bad_one_is_shown_and_all_with_v(verbosity: int, shown: list[int]) -> None:
+def test_of_several_repeats_the_first_bad_one_is_shown_and_all_with_v(verbosity, shown):
     repeats = case(Outcome.PASSED, Outcome.FAILED, Outcome.FAILED, needed=2)
     first, *lines = texts(case_lines(repeats, DiffOptions(verbosity=verbosity)))
     assert first == "1 of 3 repeats passed, 2 needed"

@@ -1,28 +1,18 @@
 """What CI services and tables show of a run: annotations, code quality, JUnit properties, CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.case_result import Attempt, Breach, Outcome, Usage
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report import exports
-from pytest_extract.report.exports import (
-    Problem,
-    code_quality,
-    csv_table,
-    github_commands,
-    junit_properties,
-    problems_of,
-)
+from pytest_extract.report.exports import code_quality, csv_table, github_commands, junit_properties, problems_of
 from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root
 from tests.records import field_result, score_record
 from tests.report.runs import GOLD, SCHEMA, TEXT, broken, case, scored, wrong
@@ -34,7 +24,7 @@ BOTH = wrong(vendor="x", total=1)
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     """Give a repository with the case file of the results, whose gold is a file."""
     folder = tmp_path / "cases"
     folder.mkdir()
@@ -44,28 +34,27 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_of(root: Path, *results: CaseResult, **keys: Any) -> RunReport:
+def run_of(root, *results, **keys):
     return RunReport(results=results, find_case=CaseFinder(root), root=root, **keys)
 
 
-def problems(root: Path, *results: CaseResult, **keys: Any) -> list[list[Problem]]:
+def problems(root, *results, **keys):
     return problems_of(run_of(root, *results, **keys))
 
 
-def issues(root: Path, *results: CaseResult, **keys: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(code_quality(run_of(root, *results, **keys)))
-    return found
+def issues(root, *results, **keys):
+    return json.loads(code_quality(run_of(root, *results, **keys)))
 
 
-def places(group: list[Problem]) -> list[tuple[str, int | None]]:
+def places(group):
     return [(each.path, each.line) for each in group]
 
 
-def line_of(text: str) -> int:
+def line_of(text):
     return next(number for number, line in enumerate(GOLD_LINES, start=1) if text in line)
 
 
-def test_a_failing_field_stands_at_its_gold_s_line(root: Path) -> None:
+def test_a_failing_field_stands_at_its_gold_s_line(root):
     fewer, more, down = problems(
         root,
         scored("b", wrong(total=1, items=GOLD["items"][:1])),
@@ -84,7 +73,7 @@ def test_a_failing_field_stands_at_its_gold_s_line(root: Path) -> None:
     assert (places(down), down[0].text) == ([(CASES, 5)], "down")
 
 
-def test_without_the_file_of_the_case_or_gold_the_place_is_around_it(root: Path, tmp_path: Path) -> None:
+def test_without_the_file_of_the_case_or_gold_the_place_is_around_it(root, tmp_path):
     (group,) = problems(tmp_path / "elsewhere", scored("a", TOTAL))
     assert places(group) == [(CASES, 1), (CASES, 1)]
     (root / "repository").mkdir()
@@ -97,20 +86,20 @@ def test_without_the_file_of_the_case_or_gold_the_place_is_around_it(root: Path,
     assert group[1].text.startswith("total: mismatch")
 
 
-def test_under_another_gate_a_case_is_a_warning_and_comes_after_errors(root: Path) -> None:
+def test_under_another_gate_a_case_is_a_warning_and_comes_after_errors(root):
     suite = [(False, "pass_rate 0.5 is below 0.9")]
     found = problems(root, scored("a", TOTAL), broken("b", "down"), gate="suite", suite=suite)
     assert [group[0].level for group in found] == ["error", "error", "warning"]
     assert "pass_rate 0.5 is below 0.9" in found[0][0].text
 
 
-def test_what_is_green_or_announced_is_no_problem(root: Path) -> None:
+def test_what_is_green_or_announced_is_no_problem(root):
     green, failed = scored("a", GOLD), scored("b", TOTAL)
     assert problems(root, green, failed, expected=frozenset({failed.nodeid})) == []
     assert issues(root, green) == []
 
 
-def test_each_mistake_of_a_file_stands_at_its_own_line(root: Path) -> None:
+def test_each_mistake_of_a_file_stands_at_its_own_line(root):
     path = f"{root}/cases/odd.extract.yaml"
     told = f"{path}:2:1: unknown key 'schma'\n{path}:7:3: not YAML:\n  here: 12: it ends\n... and 3 more"
     first, second = github_commands(problems(root, mistakes=[told]))
@@ -120,7 +109,7 @@ def test_each_mistake_of_a_file_stands_at_its_own_line(root: Path) -> None:
     assert [issue["location"]["lines"]["begin"] for issue in issues(root, mistakes=[told])] == [2, 7]
 
 
-def test_an_annotation_stands_at_the_worst_field_and_is_escaped(root: Path) -> None:
+def test_an_annotation_stands_at_the_worst_field_and_is_escaped(root):
     scary = "100 %\n::error::x,y:\x1b"
     commands = github_commands(problems(root, scored("a", wrong(vendor=scary)), broken("b,c: 5 %", scary)))
     assert all("\n" not in command and "\x1b" not in command for command in commands)
@@ -130,7 +119,7 @@ def test_an_annotation_stands_at_the_worst_field_and_is_escaped(root: Path) -> N
     assert f"title={CASES}%3A%3Ab%2Cc%3A 5 %25" in commands[1]
 
 
-def test_what_is_left_out_is_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_is_counted(root, monkeypatch):
     for name, most in (("MOST_FIELDS", 1), ("MOST_ANNOTATIONS", 2), ("MOST_ISSUES", 1), ("MOST_PROPERTIES", 1)):
         monkeypatch.setattr(exports, name, most)
     first, second, more = github_commands(problems(root, *(scored(name, BOTH) for name in "abc")))
@@ -147,7 +136,7 @@ def test_what_is_left_out_is_counted(root: Path, monkeypatch: pytest.MonkeyPatch
     assert all(re.fullmatch(r"[^\x00-\x1f]*", f"{name}{value}") for name, value in found.items())
 
 
-def test_code_quality_has_an_issue_for_each_field_that_stays_the_same(root: Path) -> None:
+def test_code_quality_has_an_issue_for_each_field_that_stays_the_same(root):
     now = issues(root, scored("a", BOTH), broken("b", "down"))
     then = issues(root, scored("a", wrong(vendor="y", total=2)), broken("b", "down"))
     assert [issue["location"]["path"] for issue in now] == ["cases/gold.json", "cases/gold.json", CASES]
@@ -156,7 +145,7 @@ def test_code_quality_has_an_issue_for_each_field_that_stays_the_same(root: Path
     assert {(issue["check_name"], issue["severity"]) for issue in now} == {("pytest-extract", "major")}
 
 
-def test_what_one_mistake_or_one_of_several_metrics_says_has_its_own_issue(root: Path) -> None:
+def test_what_one_mistake_or_one_of_several_metrics_says_has_its_own_issue(root):
     metrics = [{"metric_id": f"string_{each}"} for each in ("exact", "fuzzy")]
     twice = compile_schema({"type": "object", "properties": {"e": {**TEXT, "evaluation_config": {"metrics": metrics}}}})
     swapped = compile_schema({"type": "object", "properties": dict.fromkeys("abcd", TEXT)})
@@ -169,7 +158,7 @@ def test_what_one_mistake_or_one_of_several_metrics_says_has_its_own_issue(root:
     assert len({issue["fingerprint"] for issue in found}) == 4
 
 
-def test_a_bound_that_is_about_no_field_has_an_issue_beside_the_fields(root: Path) -> None:
+def test_a_bound_that_is_about_no_field_has_an_issue_beside_the_fields(root):
     missed = Breach(what="rules.total == 1", message="rule total == 1 is broken")
     result = scored("a", wrong(total=2), breaches=(missed,))
     again = replace(result.attempts[0], breaches=(missed,))
@@ -182,7 +171,7 @@ def test_a_bound_that_is_about_no_field_has_an_issue_beside_the_fields(root: Pat
     ]
 
 
-def test_junit_properties_have_measures_cost_and_fields() -> None:
+def test_junit_properties_have_measures_cost_and_fields():
     score = scored("a", {"total": 1, "items": GOLD["items"]}).attempts[0].score
     usage = Usage(prompt_tokens=7, completion_tokens=3)
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, cost_usd=0.25, usage=usage)
@@ -202,7 +191,7 @@ def test_junit_properties_have_measures_cost_and_fields() -> None:
     assert {name: found[f"extract.{name}"] for name in expected} == expected
 
 
-def test_the_root_is_that_of_the_checkout(tmp_path: Path) -> None:
+def test_the_root_is_that_of_the_checkout(tmp_path):
     assert repository_root(tmp_path, {}) == tmp_path
     assert repository_root(tmp_path, {"GITHUB_WORKSPACE": "/w"}) == Path("/w")
     assert repository_root(tmp_path, {"CI_PROJECT_DIR": "/b"}) == Path("/b")
@@ -226,7 +215,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize("text", CELLS)
-def test_no_cell_of_the_csv_is_a_formula_and_each_can_be_read_anywhere(text: str) -> None:
+def test_no_cell_of_the_csv_is_a_formula_and_each_can_be_read_anywhere(text):
     leaf = field_result("a", text)._replace(pattern=text)
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(leaf))
     written = csv_table(RunReport(results=[case("c", Outcome.FAILED, attempt)])).encode("utf-8").decode("utf-8")

@@ -1,25 +1,13 @@
 """What is one finding: wholes, rows in another order, rows moved, lists that break off; and where values stand."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING
 from pytest_extract.documents import Document
-from pytest_extract.report.findings import (
-    Finding,
-    findings_of,
-    fold_failures,
-    mistake_text,
-    split_known,
-    value_locations,
-)
+from pytest_extract.report.findings import findings_of, fold_failures, mistake_text, split_known, value_locations
 from tests.records import field_result as entry
 from tests.records import score_record
 
@@ -62,23 +50,23 @@ Told = list[tuple[str, str, int]]
         ),
     ],
 )
-def test_wholes_and_rows_in_another_order(entries: list[FieldResult], folded: Told) -> None:
+def test_wholes_and_rows_in_another_order(entries, folded):
     assert [(str(item.result.path), item.note, item.stands_for) for item in fold_failures(entries)] == folded
 
 
-def test_a_whole_is_put_together_again_and_keeps_where_it_stands() -> None:
+def test_a_whole_is_put_together_again_and_keeps_where_it_stands():
     entries = [entry("v.a", 1), entry("v.rows[0].x", 2), entry("v.rows[1].x", 3), entry('v["o.k"]', 4)]
     assert fold_failures(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
     inner = [entry("b[-1].y", extracted=1, matched="b[4].y"), entry("b[-1].z", extracted=2), entry("x", 1, 1)]
     assert [str(item.result.matched) for item in fold_failures(inner)] == ["b[4]"]
 
 
-LEAF: Any = {"type": "string", "x-eval-compare": "exact"}
-ROW: Any = {"properties": {"x": LEAF, "y": LEAF}}
-NESTED: Any = {"properties": {"x": LEAF, "y": {"type": "array", "x-eval-align": {"ordered": True}, "items": LEAF}}}
+LEAF = {"type": "string", "x-eval-compare": "exact"}
+ROW = {"properties": {"x": LEAF, "y": LEAF}}
+NESTED = {"properties": {"x": LEAF, "y": {"type": "array", "x-eval-align": {"ordered": True}, "items": LEAF}}}
 
 
-def findings(items: Any, gold: list[Any], extracted: list[Any], other: str = "1") -> list[Finding]:
+def findings(items, gold, extracted, other="1"):
     """Return the findings of two lists that are compared by position; `other`: what was extracted around the list."""
     rows = {"type": "array", "x-eval-align": {"ordered": True}, "items": items}
     scorer = compile_schema({"properties": {"a": LEAF, "r": rows, "z": LEAF}})
@@ -101,12 +89,12 @@ def findings(items: Any, gold: list[Any], extracted: list[Any], other: str = "1"
         ("abc", "ab", [("r[2]", "whole row missing, 2 fields", 2)]),
     ],
 )
-def test_rows_moved_by_a_gap_lost_or_invented(gold: str, extracted: str, folded: Told) -> None:
+def test_rows_moved_by_a_gap_lost_or_invented(gold, extracted, folded):
     found = findings(ROW, *([{"x": char, "y": char * 2} for char in side] for side in (gold, extracted)))
     assert [(str(each.result.path), mistake_text(each) or each.note, each.stands_for) for each in found] == folded
 
 
-def test_rows_that_no_gap_explains_stay() -> None:
+def test_rows_that_no_gap_explains_stay():
     found = findings(LEAF, [*"abcde"], [*"abxe"])
     assert [str(each.result.path) for each in found] == ["r[2]", "r[3]", "r[4]"]
 
@@ -119,7 +107,7 @@ def test_rows_that_no_gap_explains_stay() -> None:
         (NESTED, [{"x": x, "y": [x, "z"]} for x in "abcd"], "r[2]", "row"),
     ],
 )
-def test_a_list_that_breaks_off_shows_its_first_lost_row(items: Any, rows: list[Any], path: str, metric: str) -> None:
+def test_a_list_that_breaks_off_shows_its_first_lost_row(items, rows, path, metric):
     (finding,) = findings(items, rows, rows[:2])
     result = finding.result
     assert (str(result.path), result.status, result.metric) == (path, Status.OMISSION, metric)
@@ -127,15 +115,15 @@ def test_a_list_that_breaks_off_shows_its_first_lost_row(items: Any, rows: list[
     assert mistake_text(finding) == f"the list ends after 2 of {len(rows)} rows"
 
 
-def test_a_list_that_breaks_off_stands_in_document_order() -> None:
+def test_a_list_that_breaks_off_stands_in_document_order():
     assert [str(each.result.path) for each in findings(LEAF, [*"abcd"], ["a"], "2")] == ["a", "r[1]", "z"]
 
 
 # --- where values stand in the document
 
 
-def test_the_places_of_a_result_are_those_of_failing_fields(tmp_path: Path) -> None:
-    def places(text: str | None, *leaves: FieldResult) -> dict[str, str]:
+def test_the_places_of_a_result_are_those_of_failing_fields(tmp_path):
+    def places(text, *leaves):
         attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(*leaves))
         result = CaseResult(
             nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.FAILED, attempts=(attempt, attempt)

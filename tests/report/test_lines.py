@@ -1,11 +1,8 @@
 """Texts, values and tables in lines: safe to print, in their window, marked where they differ."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import unicodedata
-from typing import Any
 
 import pytest
 from _pytest._io.wcwidth import wcswidth
@@ -66,7 +63,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("text", SHOWN, ids=ascii)
-def test_nothing_that_acts_on_a_terminal_or_a_ci_service_gets_through(text: str) -> None:
+def test_nothing_that_acts_on_a_terminal_or_a_ci_service_gets_through(text):
     shown = safe(text)
     assert shown == SHOWN[text]
     assert shown.isprintable()
@@ -74,7 +71,7 @@ def test_nothing_that_acts_on_a_terminal_or_a_ci_service_gets_through(text: str)
     assert safe(shown).replace("\\\\", "\\") == shown
 
 
-def test_no_line_begins_or_makes_a_command_that_its_parts_do_not() -> None:
+def test_no_line_begins_or_makes_a_command_that_its_parts_do_not():
     lines = [
         *prose(f"{'x' * 38}::stop-commands::y", "plain", indent=2, width=40),
         line("##vso", Span("[a.b c]", "bad")),
@@ -85,7 +82,7 @@ def test_no_line_begins_or_makes_a_command_that_its_parts_do_not() -> None:
 
 @pytest.mark.slow
 @given(st.text())
-def test_escaped_text_can_be_printed_in_any_encoding_of_unicode(text: str) -> None:
+def test_escaped_text_can_be_printed_in_any_encoding_of_unicode(text):
     shown = safe(text)
     assert shown.isprintable()
     assert shown.encode("utf-8", "surrogatepass").decode("utf-8") == shown
@@ -111,7 +108,7 @@ def test_escaped_text_can_be_printed_in_any_encoding_of_unicode(text: str) -> No
         ({"\x1b[2J": "\x07"}, '{\\x1b[2J: "\\x07"}'),
     ],
 )
-def test_show(value: object, shown: str) -> None:
+def test_show(value, shown):
     assert show(value, 60) == shown
 
 
@@ -125,7 +122,7 @@ def test_show(value: object, shown: str) -> None:
     ],
     ids=["long", "around", "wide", "around in wide"],
 )
-def test_a_long_text_is_cut_and_says_how_long_it_is(text: str, at: int, begin: str, inside: str) -> None:
+def test_a_long_text_is_cut_and_says_how_long_it_is(text, at, begin, inside):
     shown = show(text, 60, at=at)
     assert shown.startswith(begin)
     assert inside in shown
@@ -137,7 +134,7 @@ def test_a_long_text_is_cut_and_says_how_long_it_is(text: str, at: int, begin: s
 @pytest.mark.parametrize(
     ("text", "width", "short"), [("abc", 3, "abc"), ("abcdefghij", 7, "abcd…ij"), ("abcdef", 1, "ab…ef")]
 )
-def test_shorten(text: str, width: int, short: str) -> None:
+def test_shorten(text, width, short):
     assert shorten(text, width) == short
 
 
@@ -145,7 +142,7 @@ def test_shorten(text: str, width: int, short: str) -> None:
     ("value", "text"),
     [(1389, "1,389"), (12345.6, "12,346"), (450_000_000.5, "450,000,000"), (0.94736, "0.9474"), (12.5, "12.5")],
 )
-def test_numbers_for_people_are_written_in_full(value: float, text: str) -> None:
+def test_numbers_for_people_are_written_in_full(value, text):
     assert number_text(value) == text
 
 
@@ -187,11 +184,11 @@ FOX = "The quick brown fox jumps over the lazy dog. " * 20
         (MISSING, MISSING, ""),
     ],
 )
-def test_difference(gold: object, extracted: object, told: str) -> None:
+def test_difference(gold, extracted, told):
     assert text_of(value_difference(gold, extracted, 80)) == told
 
 
-def test_of_long_texts_at_least_one_difference_is_marked_and_others_are_counted() -> None:
+def test_of_long_texts_at_least_one_difference_is_marked_and_others_are_counted():
     gold = "See https://billing.example.com/customers/4711/invoices/winter, payable in thirty days from the receipt"
     for width in (40, 52, 72):
         spans = value_difference(gold, gold.replace("winter", "summer").replace("thirty", "sixty"), width)
@@ -213,11 +210,7 @@ def test_of_long_texts_at_least_one_difference_is_marked_and_others_are_counted(
     [
         ("a-b", "a\u2013b", "gold has U+002D HYPHEN-MINUS, extracted U+2013 EN DASH"),
         ("a b", "a\xa0b", "gold has U+0020 SPACE, extracted U+00A0 NO-BREAK SPACE"),
-        (
-            "M\xfcller",
-            "Mu\u0308ller",
-            "gold has U+00FC LATIN SMALL LETTER U WITH DIAERESIS, extracted U+0075 U+0308",
-        ),
+        ("M\xfcller", "Mu\u0308ller", "gold has U+00FC LATIN SMALL LETTER U WITH DIAERESIS, extracted U+0075 U+0308"),
         ("o", "\u03bf", "gold has U+006F LATIN SMALL LETTER O, extracted U+03BF GREEK SMALL LETTER OMICRON"),
         ("a", "\xe4", ""),
         ("GmbH", "Gmbh", ""),
@@ -225,7 +218,7 @@ def test_of_long_texts_at_least_one_difference_is_marked_and_others_are_counted(
         ("ab", "\u6f22\u5b57\u6f22\u5b57", ""),
     ],
 )
-def test_look_alike(gold: str, extracted: str, named: str) -> None:
+def test_look_alike(gold, extracted, named):
     assert look_alike_text(gold, extracted) == named
 
 
@@ -251,7 +244,7 @@ BELOW = """\
 
 
 @pytest.mark.parametrize(("width", "lines"), [(80, WIDE), (42, CUT), (30, BELOW)])
-def test_figures_stand_in_columns_or_below_their_names(width: int, lines: str) -> None:
+def test_figures_stand_in_columns_or_below_their_names(width, lines):
     assert texts(Table(HEADS, ROWS).lines(width)) == lines.split("\n")
 
 
@@ -269,13 +262,13 @@ SCORER = compile_schema(
 rows = st.lists(st.fixed_dictionaries({}, optional={"x": any_json, "y": any_json}) | any_json, max_size=4)
 documents = st.fixed_dictionaries({}, optional={"a": any_json, "rows": rows | any_json, "more": any_json}) | any_json
 digits = st.text("0123456789", max_size=9)
-HUGE: list[Any] = [10**400, -(10**400), 10**4299, 2**1024, 1e308, -1e308, 5e-324, 0, 1, 1.5, "9" * 400, [10**400]]
+HUGE = [10**400, -(10**400), 10**4299, 2**1024, 1e308, -1e308, 5e-324, 0, 1, 1.5, "9" * 400, [10**400]]
 
 
 @given(documents, documents, st.integers(40, 200), st.integers(0, 2))
 @example([None, {}], [None, {"\x7f": None}], 40, 0)
 @example({}, "a text of more than 26 characters", 40, 0)
-def test_any_two_documents_can_be_told_apart(gold: object, extracted: object, width: int, verbosity: int) -> None:
+def test_any_two_documents_can_be_told_apart(gold, extracted, width, verbosity):
     score = SCORER.score(gold, extracted).record()
     for brief in (False, True):
         for each in texts(score_lines(score, DiffOptions(verbosity=verbosity, width=width, brief=brief))):
@@ -285,14 +278,14 @@ def test_any_two_documents_can_be_told_apart(gold: object, extracted: object, wi
 
 @pytest.mark.parametrize("width", [16, 40])
 @given(gold=any_json, extracted=any_json)
-def test_values_are_short_and_harmless(gold: object, extracted: object, width: int) -> None:
+def test_values_are_short_and_harmless(gold, extracted, width):
     one, other = writable(gold), writable(extracted)
     assert show(one, width).isprintable()
     assert len(show(one, width)) <= width + 40
     assert text_of(value_difference(one, other, width)).isprintable()
 
 
-def test_any_two_numbers_can_be_told_apart() -> None:
+def test_any_two_numbers_can_be_told_apart():
     for gold, extracted in itertools.product(HUGE, HUGE):
         assert show(gold, 40)
         assert text_of(value_difference(gold, extracted, 60)).isprintable()
@@ -301,7 +294,7 @@ def test_any_two_numbers_can_be_told_apart() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [None, *METRICS])
 @pytest.mark.parametrize("semantics", ["default", "extract-bench", "struct-extract-eval"])
-def test_every_metric_scores_and_shows_huge_numbers(metric: str | None, semantics: str) -> None:
+def test_every_metric_scores_and_shows_huge_numbers(metric, semantics):
     schema = {"type": "object", "properties": {"a": {}}}
     overrides = {"a": metric} if metric else None
     try:
@@ -316,7 +309,7 @@ def test_every_metric_scores_and_shows_huge_numbers(metric: str | None, semantic
 
 @given(st.text(), st.integers(0, 30))
 @example("한글 日本語 e\u0301 \U0001f600 \u1112\u1161\u11ab", 9)
-def test_columns_are_counted_as_pytest_counts_them_and_parts_fit(text: str, width: int) -> None:
+def test_columns_are_counted_as_pytest_counts_them_and_parts_fit(text, width):
     assert text_width(safe(text)) == wcswidth(safe(text))
     left, right = left_part(text, width), right_part(text, width)
     assert text.startswith(left)
@@ -326,8 +319,8 @@ def test_columns_are_counted_as_pytest_counts_them_and_parts_fit(text: str, widt
 
 
 @given(st.lists(st.builds(Span, st.text().map(safe), st.sampled_from(["plain", "mark"]))), st.integers(24, 60))
-def test_wrapped_text_fits_and_loses_nothing(spans: list[Span], width: int) -> None:
-    def normal(text: str) -> str:
+def test_wrapped_text_fits_and_loses_nothing(spans, width):
+    def normal(text):
         return unicodedata.normalize("NFC", text.replace(" ", ""))
 
     lines = texts(wrap_spans(spans, indent=4, width=width))
@@ -336,14 +329,14 @@ def test_wrapped_text_fits_and_loses_nothing(spans: list[Span], width: int) -> N
 
 
 @given(st.lists(st.tuples(st.text(max_size=60), digits, digits), max_size=5))
-def test_no_line_of_a_table_is_longer_than_the_window(rows: list[tuple[str, str, str]]) -> None:
+def test_no_line_of_a_table_is_longer_than_the_window(rows):
     for each in texts(Table(HEADS, rows).lines(40)):
         assert each.isprintable()
         assert text_width(each) <= 40
 
 
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=30))
-def test_first_difference_is_where_texts_part(common: str, one: str, other: str) -> None:
+def test_first_difference_is_where_texts_part(common, one, other):
     gold, extracted = common + one, common + other
     at = first_difference(gold, extracted)
     assert gold[:at] == extracted[:at]

@@ -1,17 +1,14 @@
 """The comment for a pull request, and the report for a coding agent: bounded, and no text of a run is markup."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report.markdown import LIMIT, MARKER, MOST_CASES, MOST_CHARACTERS, agent_report, markdown
 from pytest_extract.report.run_report import RunReport, job_link
@@ -33,22 +30,22 @@ HOSTILE = {
 }
 
 
-def told(*results: CaseResult, **keys: object) -> str:
-    return markdown(RunReport(results=results, **keys))  # type: ignore[arg-type]
+def told(*results, **keys):
+    return markdown(RunReport(results=results, **keys))
 
 
-def units(text: str) -> int:
+def units(text):
     """Count the characters of a text as GitHub does."""
     return len(text.encode("utf-16-le")) // 2
 
 
-def outside_fences(text: str) -> str:
+def outside_fences(text):
     """Return what GitHub reads as Markdown: fences open and close with the same number of backticks."""
     return re.sub(r"^(`{3,})text$.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_is_no_markup(value: str) -> None:
+def test_hostile_text_is_no_markup(value):
     scorer = compile_schema({"type": "object", "properties": {value: TEXT}})
     bad = scored(value, {value: value, "more": value}, gold={value: "gold"}, scorer=scorer, model=value)
     text = told(bad, broken(value, value), mistakes=[value], suite=[(False, value)], gate="suite")
@@ -63,7 +60,7 @@ def test_hostile_text_is_no_markup(value: str) -> None:
     assert {row.count("|") for row in plain.splitlines() if row.startswith("|")} == {5}
 
 
-def test_a_comment_has_room_for_all_of_it() -> None:
+def test_a_comment_has_room_for_all_of_it():
     items = [{"name": "漢字 🦊" * 200, "price": index} for index in range(30)]
     results = [scored(f"case-{index}", wrong(vendor="`🦊" * 3_000, items=items)) for index in range(80)]
     text = told(*results)
@@ -74,7 +71,7 @@ def test_a_comment_has_room_for_all_of_it() -> None:
     assert text.count("</details>") == shown + 1
 
 
-def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
+def test_an_opening_that_is_too_long_is_cut_between_paragraphs():
     text = told(scored("a", wrong(total=1)), mistakes=["x" * 900 + "\n" + ("y" * 900 + "\n") * 200])
     assert units(text) <= LIMIT
     assert text.startswith(f"{MARKER}\n## ❌ Failed\n")
@@ -86,14 +83,14 @@ def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
     assert [row for row in rows if "more" in row] == ["- … and 17 more"]
 
 
-def test_a_green_run_is_short() -> None:
+def test_a_green_run_is_short():
     assert told(scored("a", GOLD)) == (
         f"{MARKER}\n## ✅ Passed\n\n- 1 case passed\n\n<details>\n<summary>Fields and numbers</summary>\n"
         "\n```text\n1 case: 1 passed; fields right 100 %; f1 1\n```\n\n</details>\n"
     )
 
 
-def test_markdown_has_the_revision_and_the_job() -> None:
+def test_markdown_has_the_revision_and_the_job():
     job = job_link({"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7"})
     facts = {"revision": "0123456789ab and changes", "job": job}
     text = told(scored("a", GOLD), facts=facts)
@@ -106,7 +103,7 @@ def test_markdown_has_the_revision_and_the_job() -> None:
 
 
 @pytest.fixture
-def find_case(tmp_path: Path):
+def find_case(tmp_path):
     """Write a case with a document and a prompt."""
     (tmp_path / "p.md").write_text("Give all.\nThe vendor's name stands on top.\nTOTAL is with VAT.", encoding="utf-8")
     more = {"total": {"type": "number", "description": "with VAT"}, "a[]": {"type": "string", "description": "a key"}}
@@ -118,15 +115,15 @@ def find_case(tmp_path: Path):
     return lambda _: case
 
 
-def for_agent(*results: CaseResult, **keys: object) -> str:
-    return agent_report(RunReport(results=results, **keys))  # type: ignore[arg-type]
+def for_agent(*results, **keys):
+    return agent_report(RunReport(results=results, **keys))
 
 
-def heads(text: str) -> list[str]:
+def heads(text):
     return re.findall(r"^## \d+\. (.*)$", text, re.MULTILINE)
 
 
-def test_a_cause_has_examples_lines_words_and_a_command(find_case) -> None:
+def test_a_cause_has_examples_lines_words_and_a_command(find_case):
     digests = {"prompt": find_case(None).prompt.sha256}
     runs = [scored("c0", wrong(total=9072, vendor="x"), digests=digests)]
     runs += [scored(f"c{index}", wrong(total=9072), digests=digests) for index in range(1, 5)]
@@ -149,16 +146,16 @@ def test_a_cause_has_examples_lines_words_and_a_command(find_case) -> None:
     assert 'description "a key"' in for_agent(brackets, find_case=find_case)
 
 
-def test_what_broke_comes_first_and_hostile_text_makes_no_line_of_its_own() -> None:
+def test_what_broke_comes_first_and_hostile_text_makes_no_line_of_its_own():
     text = for_agent(broken("b", "503\n## 9. do this"), scored("c", wrong(vendor="x\n## 9. do this\u202e")))
     assert text.index("1 case broke") < text.index("## 1. ")
     assert not re.search(r"^## 9", text, re.MULTILINE)
     assert "\u202e" not in text
 
 
-def test_outputs_that_cannot_be_used_and_missed_bounds_are_causes_before_the_fields() -> None:
-    def failed(name: str, score: object, *breaches: Breach) -> CaseResult:
-        attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score)  # type: ignore[arg-type]
+def test_outputs_that_cannot_be_used_and_missed_bounds_are_causes_before_the_fields():
+    def failed(name, score, *breaches):
+        attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score)
         return case(name, Outcome.FAILED, *([attempt] if score else []), breaches=breaches)
 
     unread = score_record(failure="no_json", measures={"pass_rate": 0.0})
@@ -181,7 +178,7 @@ def test_outputs_that_cannot_be_used_and_missed_bounds_are_causes_before_the_fie
     assert "- /a.yaml:2:1: unknown key 'schma'\n" in text
 
 
-def test_the_command_names_the_variants_that_the_ids_of_tests_have(tmp_path: Path) -> None:
+def test_the_command_names_the_variants_that_the_ids_of_tests_have(tmp_path):
     for day, output in (("monday", GOLD), ("tuesday", wrong(total=1))):
         results = [scored(name, output, model=model) for name, model in (("a", "m"), ("b", "m"), ("a", "n"))]
         write_results(tmp_path / f"{day}.jsonl", results)
@@ -205,7 +202,7 @@ def test_the_command_names_the_variants_that_the_ids_of_tests_have(tmp_path: Pat
     ],
     ids=["many causes", "long names"],
 )
-def test_the_text_is_bounded(names: list[str], value: str, bad: int, shown: str) -> None:
+def test_the_text_is_bounded(names, value, bad, shown):
     scorer = compile_schema({"type": "object", "properties": dict.fromkeys(names, TEXT)})
     gold = dict.fromkeys(names, value)
     text = for_agent(scored("c", {**gold, **dict.fromkeys(names[:bad], "y" * 500)}, gold=gold, scorer=scorer))
@@ -214,7 +211,7 @@ def test_the_text_is_bounded(names: list[str], value: str, bad: int, shown: str)
     assert text.rstrip().endswith("where there is a baseline.")
 
 
-def test_a_green_run_has_no_cause() -> None:
+def test_a_green_run_has_no_cause():
     text = for_agent(scored("c", GOLD))
     assert text.startswith("# Passed: 1 case passed\n")
     assert heads(text) == []

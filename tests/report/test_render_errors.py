@@ -1,9 +1,6 @@
 """A case that cannot be shown costs its own text: never another case's, the summary or a report."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.exports import csv_table
@@ -13,11 +10,11 @@ from pytest_extract.report.run_report import RunReport
 from tests.report.runs import scored, texts, wrong
 
 
-def test_the_case_says_why_and_the_others_are_in_every_report() -> None:
+def test_the_case_says_why_and_the_others_are_in_every_report():
     result = scored("odd", wrong(vendor="Else"))
     (attempt,) = result.attempts
-    odd: Any = 7  # parameters are a mapping; such a defect has been found once
-    leaves = tuple(leaf._replace(params=odd) for leaf in attempt.score.leaves)  # type: ignore[union-attr]
+    odd = 7  # parameters are a mapping; such a defect has been found once
+    leaves = tuple(leaf._replace(params=odd) for leaf in attempt.score.leaves)
     odd = replace(result, attempts=(replace(attempt, score=replace(attempt.score, leaves=leaves)),))
     text = " ".join(each.strip() for each in texts(case_lines(odd, DiffOptions())))
     assert text.startswith(

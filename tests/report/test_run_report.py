@@ -1,18 +1,15 @@
 """The verdict of a run, and what the regression gate prints and writes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from pytest_extract.cli.compare import comparison_record
-from pytest_extract.core.case_result import CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import Outcome, Variant
 from pytest_extract.regression.baseline import Falls, Resolution
 from pytest_extract.regression.facts import Rules
-from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_gate, resolution_text
+from pytest_extract.regression.gate import evaluate_base, evaluate_gate, resolution_text
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.run_report import RunReport, gate_lines, headline
 from tests.regression import make
@@ -55,12 +52,12 @@ REACHED, MISSED = (True, "f1 reaches 0.5"), (False, "pass_rate 0.7 < 0.9")
         (GOOD, {"gate": "regression"}, ("bad", "Nothing compared", "nothing was compared")),
     ],
 )
-def test_headline(results: list[CaseResult], keys: dict[str, Any], told: tuple[str, ...]) -> None:
+def test_headline(results, keys, told):
     found = headline(RunReport(results=results, **keys))
     assert (found.tone, found.word, found.text, *found.reasons) == told
 
 
-def variants(count: int, worse: int, **changes: Any) -> list[CaseResult]:
+def variants(count, worse, **changes):
     """Return cases of two models, of which the second is wrong in some."""
     right = [scored(f"c{index}", GOLD, model="a") for index in range(count)]
     return right + [scored(f"c{i}", wrong(**changes) if i < worse else GOLD, model="b") for i in range(count)]
@@ -81,7 +78,7 @@ SAME, FELL, DOUBTFUL = variants(80, 0), variants(8, 8, total=1, vendor="x"), var
     ],
     ids=["worse", "not worse", "doubtful", "doubtful, fail", "broken", "not run"],
 )
-def test_headline_of_a_comparison(results: list[CaseResult], inconclusive: Any, told: tuple[str, str]) -> None:
+def test_headline_of_a_comparison(results, inconclusive, told):
     judged = evaluate_base([result for result in results if result.variant.model], "a", Rules())
     found = headline(RunReport(results=results, gate="regression", judged=judged, inconclusive=inconclusive))
     assert (found.tone, found.word, found.text) == (*told, judged.reasons[0])
@@ -94,20 +91,20 @@ M_WRONG = RIGHT | {"m": False}
 FIVE = "(c0, c1, c10, c11, c2 and 7 more)"
 
 
-def judge(before: list[CaseResult], after: list[CaseResult]) -> GateDecision:
+def judge(before, after):
     return evaluate_gate(snapshot(before), snapshot(prompt_changed(after)), Rules())
 
 
-def gate(before: list[CaseResult], after: list[CaseResult], verbosity: int = 0) -> list[str]:
+def gate(before, after, verbosity=0):
     return texts(gate_lines(judge(before, after), verbosity=verbosity))
 
 
-def fallen(cases: int, count: int) -> list[CaseResult]:
+def fallen(cases, count):
     """Cases of which some are wrong in one field and better in none."""
     return [*suite(count, M_WRONG), *suite(cases, RIGHT)[count:]]
 
 
-def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another() -> None:
+def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another():
     before = suite(12, RIGHT | {"n": ("2024-01-02", "01/02/2024")})
     after = suite(12, RIGHT | {"n": ("2024-01-02", "2024-01-02"), "m": ("12.50", "1250")})
     text = "\n".join(gate(before, after))
@@ -124,7 +121,7 @@ def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another() -> None
     assert not any("-v shows all" in line for line in verbose)
 
 
-def test_the_verdict_comes_last_and_begins_with_a_sentence() -> None:
+def test_the_verdict_comes_last_and_begins_with_a_sentence():
     lines = gate(suite(12, RIGHT), suite(12, M_WRONG))
     worse = f"worse in 12 of 12 documents {FIVE}, better in 0"
     change = "change -33.3 points, from -33.3 to -33.3 at 94 %"
@@ -155,17 +152,17 @@ def test_the_verdict_comes_last_and_begins_with_a_sentence() -> None:
     ],
     ids=["pass", "undecided", "dead", "nothing"],
 )
-def test_the_words(before: list[CaseResult], after: list[CaseResult], first: str) -> None:
+def test_the_words(before, after, first):
     assert any(line.startswith(first) for line in gate(before, after))
 
 
 @pytest.mark.parametrize(("fell", "cell"), [(2, ">0.05"), (12, "<0.001")])
-def test_a_p_value_is_shown_where_a_fall_is_beyond_noise(fell: int, cell: str) -> None:
+def test_a_p_value_is_shown_where_a_fall_is_beyond_noise(fell, cell):
     (row,) = [line for line in gate(suite(30, RIGHT), fallen(30, fell)) if line.startswith("  m ")]
     assert row.endswith(cell)
 
 
-def test_what_is_undecided_says_what_would_decide() -> None:
+def test_what_is_undecided_says_what_would_decide():
     text = "\n".join(gate(suite(20, RIGHT), fallen(20, 4)))
     assert (
         "worse in 4 of 20 documents (c0, c1, c2, c3), better in 0 (p = 0.062 after correction); it may be noise."
@@ -176,7 +173,7 @@ def test_what_is_undecided_says_what_would_decide() -> None:
     )
 
 
-def test_what_a_suite_can_show_in_words() -> None:
+def test_what_a_suite_can_show_in_words():
     falls = [Falls(mean=0.031, field=0.14), Falls(mean=0.02, field=None), Falls(mean=None, field=None)]
     found = Resolution(variant="a", cases=60, runs=3, now=falls[0], more_cases=falls[1], more_runs=falls[2])
     assert resolution_text(found) == (
@@ -185,7 +182,7 @@ def test_what_a_suite_can_show_in_words() -> None:
     )
 
 
-def test_what_else_differs_has_lines_of_its_own() -> None:
+def test_what_else_differs_has_lines_of_its_own():
     runs = [RIGHT, M_WRONG | {"x": INVENTED}, M_WRONG]
     before = [*suite(4, RIGHT), result("a", RIGHT, RIGHT, RIGHT), result("g", RIGHT)]
     after = [*suite(2, RIGHT), make.broken("c2"), result("d", RIGHT), result("a", *runs)]
@@ -202,19 +199,19 @@ def test_what_else_differs_has_lines_of_its_own() -> None:
     assert any(line.startswith("  (schema gate) ") for line in lines)
 
 
-def test_variants_are_named() -> None:
+def test_variants_are_named():
     before = suite(3, RIGHT, variant=Variant(model="a")) + suite(3, RIGHT, variant=Variant(model="b"))
     assert sum(line.startswith(("[a] 3 cases", "[b] 3 cases")) for line in gate(before, before)) == 2
 
 
-def test_hostile_text_does_not_reach_the_terminal() -> None:
+def test_hostile_text_does_not_reach_the_terminal():
     evil = "\x1b[31mred\u202e"
     after = [result("c\x1b0", RIGHT | {"m": ("right", evil)}), make.broken("e", why=evil)]
     lines = gate([result("c\x1b0", RIGHT), result("e", RIGHT)], after, verbosity=2)
     assert all(line.isprintable() for line in lines)
 
 
-def test_the_same_as_json() -> None:
+def test_the_same_as_json():
     after = [*suite(11, M_WRONG), make.broken("c11"), result("x", RIGHT | {"x": INVENTED})]
     record = json.loads(json.dumps(comparison_record(judge([*suite(12, RIGHT), result("x", RIGHT)], after))))
     (variant,) = record["comparison"]["variants"]

@@ -1,18 +1,14 @@
 """The lines at the end of a run: cases, measures, variants, worst fields, remarks on cases, repeats, lists, cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.core.aggregate.slices import list_recalls
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Usage, Variant
-from pytest_extract.core.results import FieldResult, NamedMistake
+from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, case_lines
@@ -36,39 +32,39 @@ from tests.report.runs import GOLD, SCORER, TEXT, scored, texts
 from tests.report.runs import case as read_case
 
 
-def leaf(pattern: str, status: str, score: float = 0.0) -> FieldResult:
+def leaf(pattern, status, score=0.0):
     return field_result("a", 1, status=status, score=score, pattern=pattern)
 
 
 MATCH, WRONG = leaf("x", "match", 1.0), leaf("x", "mismatch")
 
 
-def attempt(pass_rate: float = 1.0, *leaves: FieldResult, **keys: Any) -> Attempt:
+def attempt(pass_rate=1.0, *leaves, **keys):
     outcome = keys.pop("outcome", Outcome.PASSED if pass_rate == 1 else Outcome.FAILED)
     measures = {"pass_rate": pass_rate, "f1": pass_rate}
     score = score_record(*leaves, measures=measures, failure=keys.pop("failure", None))
     return Attempt(index=0, outcome=outcome, score=score, **keys)
 
 
-def case(name: str, *attempts: Attempt, model: str | None = None, **keys: Any) -> CaseResult:
+def case(name, *attempts, model=None, **keys):
     outcome = attempts[0].outcome if attempts else Outcome.NOT_RUN
     nodeid = f"{name}.extract.yaml::{name}"
     base = {"nodeid": nodeid, "case_id": name, "file": "f", "variant": Variant(model=model), "outcome": outcome}
     return CaseResult(attempts=attempts, **{**base, **keys})
 
 
-def told(*results: CaseResult, **how: Any) -> list[str]:
+def told(*results, **how):
     return texts(summary_lines(results, **how))
 
 
-def remarks(*results: CaseResult, **how: Any) -> list[str]:
+def remarks(*results, **how):
     return texts(remark_lines(totals_of(results).remarks, width=200, **how))
 
 
 # --- cases and measures
 
 
-def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure() -> None:
+def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure():
     down = Attempt(index=0, outcome=Outcome.BROKEN, error="down")
     lines = told(case("a", attempt(1.0)), case("b", attempt(0.5)), case("c", down, why="down"), case("d", why="spent"))
     assert lines[0] == "4 cases: 1 passed, 1 failed, 1 broken, 1 not run; fields right 75 %; f1 0.75"
@@ -78,7 +74,7 @@ def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure() -> None:
     assert expected.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); fields right")
 
 
-def test_reasons_that_are_not_shown_are_counted() -> None:
+def test_reasons_that_are_not_shown_are_counted():
     down = Attempt(index=0, outcome=Outcome.BROKEN, error="E")
     lines = told(*(case(f"k{index}", down, why=why) for index, why in enumerate("aabbccddeefg")))
     assert [each for each in lines if each.startswith("broken: ")] == [
@@ -87,7 +83,7 @@ def test_reasons_that_are_not_shown_are_counted() -> None:
     ]
 
 
-def test_changes_of_requests_are_counted_and_bounded() -> None:
+def test_changes_of_requests_are_counted_and_bounded():
     lines = told(case("a", attempt(1.0, adjustments=("b", "a"))), case("b", attempt(1.0, adjustments=("a",))))
     assert [line for line in lines if line.startswith("requests")] == [
         "requests changed: 2 cases: a",
@@ -105,11 +101,11 @@ def test_changes_of_requests_are_counted_and_bounded() -> None:
         ([case("a", attempt(1.0), attempt(0.0, outcome=Outcome.BROKEN))], 1.0),
     ],
 )
-def test_means_over_cases(results: list[CaseResult], mean: float) -> None:
+def test_means_over_cases(results, mean):
     assert totals_of(results).means == {"pass_rate": mean, "f1": mean}
 
 
-def test_a_line_per_variant() -> None:
+def test_a_line_per_variant():
     results = [
         case("a", attempt(1.0, cost_usd=0.5), model="m"),
         case("a", attempt(0.5), model="n"),
@@ -127,7 +123,7 @@ def test_a_line_per_variant() -> None:
 # --- worst fields, kinds of mistakes
 
 
-def test_worst_fields_stand_first_over_all_cases() -> None:
+def test_worst_fields_stand_first_over_all_cases():
     lines = told(
         case("a", attempt(0.5, leaf("x", "mismatch", 0.9), leaf("y", "omission"), leaf("z", "match", 1.0))),
         case("b", attempt(0.5, leaf("x", "match", 1.0), leaf("y", "hallucination"), leaf("z", "match", 1.0))),
@@ -143,7 +139,7 @@ def test_worst_fields_stand_first_over_all_cases() -> None:
     assert not any(line.startswith(("  x", "  z", "  known ")) for line in lines)
 
 
-def test_worst_is_what_lost_most_then_what_failed_in_the_largest_share() -> None:
+def test_worst_is_what_lost_most_then_what_failed_in_the_largest_share():
     found = {
         "rare": PatternCounts(statuses=Counter(mismatch=1, match=11), lost=1.0),
         "a good one": PatternCounts(statuses=Counter(match=12)),
@@ -156,7 +152,7 @@ def test_worst_is_what_lost_most_then_what_failed_in_the_largest_share() -> None
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, 10), (1, 10), (2, 15)])
-def test_only_the_worst_fields_are_shown(verbosity: int, shown: int) -> None:
+def test_only_the_worst_fields_are_shown(verbosity, shown):
     one, other = (case(name, attempt(0.5, *(leaf(f"{name}{i:02}", "mismatch") for i in range(15)))) for name in "fg")
     alone = told(one, verbosity=verbosity)
     assert ("worst fields" in alone) == (verbosity == 2)  # the diff of the only case says it all
@@ -167,7 +163,7 @@ def test_only_the_worst_fields_are_shown(verbosity: int, shown: int) -> None:
     assert ("  and 5 more fields (-vv shows all)" in lines) == (shown == 10)
 
 
-def test_mistakes_are_counted_by_kind_with_those_that_are_not_named() -> None:
+def test_mistakes_are_counted_by_kind_with_those_that_are_not_named():
     kinds = ("sign", "case", "sign", *map(str, range(9)))
     bad = attempt(0.5, WRONG)
     names = tuple(NamedMistake(kind, (FieldPath(("x",)),), "") for kind in kinds)
@@ -183,8 +179,8 @@ def test_mistakes_are_counted_by_kind_with_those_that_are_not_named() -> None:
 # --- remarks
 
 
-def test_passed_cases_with_wrong_values_are_named() -> None:
-    def within(*leaves: FieldResult) -> Attempt:
+def test_passed_cases_with_wrong_values_are_named():
+    def within(*leaves):
         return attempt(0.9, *leaves, outcome=Outcome.PASSED)
 
     assert remarks(
@@ -203,7 +199,7 @@ def test_passed_cases_with_wrong_values_are_named() -> None:
     assert every.endswith("k5 (1), k6 (1)")
 
 
-def test_known_failures_are_told_and_those_that_pass_named() -> None:
+def test_known_failures_are_told_and_those_that_pass_named():
     y, z, w = leaf("y", "match", 1.0), leaf("z", "mismatch"), leaf("w", "match", 1.0)
     assert remarks(
         case("a", attempt(1.0, WRONG, y), known=("x", "y")),
@@ -225,14 +221,12 @@ BENCH = compile_schema(SPARSE, semantics="extract-bench", judge_mode="exact")
 DEFAULT = compile_schema(SPARSE)
 
 
-def sparse(name: str, extracted: object, gold: object, **keys: Any) -> CaseResult:
+def sparse(name, extracted, gold, **keys):
     """Make a result: four of five fields are empty, and what is not there passes under extract-bench."""
     return scored(name, extracted, gold=gold, **{"scorer": BENCH, **keys})
 
 
-def test_what_a_pass_rate_does_not_rest_on_is_told_in_every_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_pass_rate_does_not_rest_on_is_told_in_every_report(tmp_path, capsys):
     wrong = sparse("wrong", {"hello": 1}, {"a": "x"}, uncompared={"events": 60, "heats": 6}, shape={"leaves": 67})
     empty = "right by emptiness, without a value on either side, in "
     one = f"{empty}1 case: wrong (4 of 4 passed fields)"
@@ -255,7 +249,7 @@ def test_what_a_pass_rate_does_not_rest_on_is_told_in_every_report(
         assert "(66 of 67: events, heats)" in " ".join(text.split())
 
 
-def test_a_results_file_of_an_older_version_counts_the_same() -> None:
+def test_a_results_file_of_an_older_version_counts_the_same():
     line = dump_result(sparse("old", {"hello": 1}, {"a": "x"}))
     old = load_result(line.replace('"uncompared":{},', "").replace(',"empty_passes":4', ""))
     assert len(dump_result(old)) == len(line) > len(line.replace(',"empty_passes":4', ""))
@@ -263,8 +257,8 @@ def test_a_results_file_of_an_older_version_counts_the_same() -> None:
     assert "old (4 of 4 passed fields)" in remarks(old)[0]
 
 
-def test_outputs_whose_text_is_more_than_their_json_are_named_in_every_report() -> None:
-    def output(name: str, text: str) -> CaseResult:
+def test_outputs_whose_text_is_more_than_their_json_are_named_in_every_report():
+    def output(name, text):
         score = SCORER.score_text(GOLD, text).record()
         return read_case(name, Outcome.PASSED, Attempt(index=0, outcome=Outcome.PASSED, score=score, output=text))
 
@@ -280,7 +274,7 @@ def test_outputs_whose_text_is_more_than_their_json_are_named_in_every_report() 
     assert text in markdown(run)
 
 
-def test_hostile_names_are_escaped() -> None:
+def test_hostile_names_are_escaped():
     hostile = attempt(0.5, leaf("x\x1b[31m", "mismatch"))
     text = "\n".join(told(case("a\x1b[31m", hostile, why="\x07"), case("b", hostile)))
     assert "\x1b" not in text
@@ -307,21 +301,21 @@ WIDE = {f"f{number}": True for number in range(14)}
         ([make.result("a", WIDE, WIDE)], ["repeats: pass^1 100 %, pass^2 100 %; 0 unsteady fields"]),
     ],
 )
-def test_repeats(results: list[CaseResult], lines: list[str]) -> None:
+def test_repeats(results, lines):
     assert texts(repeat_lines(results, verbosity=0)) == lines
 
 
-def test_many_unsteady_fields_are_cut_unless_asked_for() -> None:
+def test_many_unsteady_fields_are_cut_unless_asked_for():
     results = [make.result("a", WIDE, dict.fromkeys(WIDE, False))]
     assert texts(repeat_lines(results, verbosity=0))[-1] == "  … and 4 more fields (-v shows all)"
     assert len(repeat_lines(results, verbosity=1)) == 15
 
 
-def test_a_list_that_breaks_off_is_told_with_its_place() -> None:
+def test_a_list_that_breaks_off_is_told_with_its_place():
     rows = {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}}
     scorer = compile_schema({"type": "object", "properties": {"rows": rows}})
 
-    def listed(name: str, length: int, found: int) -> CaseResult:
+    def listed(name, length, found):
         gold = {"rows": [{"n": number} for number in range(length)]}
         score = scorer.score(gold, {"rows": gold["rows"][:found]}).record()
         return make.result(name, Attempt(index=0, outcome=Outcome.FAILED, score=score))
@@ -366,7 +360,7 @@ IN, BOTH = Usage(prompt_tokens=5), Usage(prompt_tokens=1_000, completion_tokens=
         ),
     ],
 )
-def test_an_unknown_cost_is_never_counted_as_free(model: str | None, attempts: list[Any], line: str) -> None:
+def test_an_unknown_cost_is_never_counted_as_free(model, attempts, line):
     assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), model=model))
 
 
@@ -387,7 +381,7 @@ def test_an_unknown_cost_is_never_counted_as_free(model: str | None, attempts: l
         ),
     ],
 )
-def test_what_the_judge_cost(judge: Spending, line: str) -> None:
+def test_what_the_judge_cost(judge, line):
     assert line in told(case("a", attempt()), judge=judge)
 
 
@@ -399,6 +393,6 @@ def test_what_the_judge_cost(judge: Spending, line: str) -> None:
         ([(0, 3, 0.0)], ["1 case: 0 calls, 3 recorded", "cost: about $0.0000"]),
     ],
 )
-def test_forecast(forecasts: list[tuple[int, int, float | None]], lines: list[str]) -> None:
+def test_forecast(forecasts, lines):
     found = [Forecast(calls=calls, recorded=recorded, cost_usd=cost) for calls, recorded, cost in forecasts]
     assert texts(forecast_lines(found)) == lines

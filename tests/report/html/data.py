@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_extract.core.case_result import CaseResult
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import RunReport
 
@@ -46,28 +45,26 @@ class PageData:
     told: str
     filters: dict[str, Any]
 
-    def parts(self, section: str, kind: str) -> list[Any]:
+    def parts(self, section, kind):
         """Return the contents of the parts of one kind."""
         return [content for each, content in self.sections.get(section, ()) if each == kind]
 
     @property
-    def names(self) -> list[str]:
+    def names(self):
         return [row.name for row in self.rows]
 
     @property
-    def attempt(self) -> dict[str, Any]:
+    def attempt(self):
         """The first attempt of the first case."""
-        attempt: dict[str, Any] = self.bodies[0]["attempts"][0]
-        return attempt
+        return self.bodies[0]["attempts"][0]
 
     @property
-    def field(self) -> dict[str, Any]:
+    def field(self):
         """The first field of the first attempt."""
-        field: dict[str, Any] = self.attempt["fields"][0]
-        return field
+        return self.attempt["fields"][0]
 
 
-def texts_in(value: Any) -> str:
+def texts_in(value):
     """Return all text inside of a value, in order."""
     if isinstance(value, dict):
         value = [*value.values()]
@@ -76,11 +73,11 @@ def texts_in(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def shown(*results: CaseResult, **keys: Any) -> PageData:
+def shown(*results, **keys):
     """Read the page of some results."""
     text = page(RunReport(results=results, **keys))
 
-    def scripts(mark: str) -> list[Any]:
+    def scripts(mark):
         return [json.loads(each) for each in re.findall(rf"<script [^>]*{mark}>(.*?)</script>", text, re.DOTALL)]
 
     (data,) = scripts('id="data"')

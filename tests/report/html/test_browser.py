@@ -1,15 +1,11 @@
 """The page of a run, in a real browser (skipped where there is none)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, Outcome
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.documents import Document
@@ -31,77 +27,75 @@ AT_ONCE = 200
 class View:
     """The page as its reader sees it."""
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver):
         self.driver = driver
 
-    def one(self, selector: str) -> Any:
+    def one(self, selector):
         """Return an element by its CSS selector, or by its XPath."""
         return self.driver.find_element("xpath" if selector.startswith("//") else "css selector", selector)
 
-    def all(self, selector: str) -> list[Any]:
-        found: list[Any] = self.driver.find_elements("css selector", selector)
-        return found
+    def all(self, selector):
+        return self.driver.find_elements("css selector", selector)
 
-    def texts(self, selector: str) -> list[str]:
+    def texts(self, selector):
         return [each.text for each in self.all(selector)]
 
-    def click(self, selector: str) -> None:
+    def click(self, selector):
         self.one(selector).click()
 
-    def enter(self, selector: str, text: str) -> None:
+    def enter(self, selector, text):
         self.one(selector).send_keys(text)
 
-    def press(self, *keys: str) -> None:
+    def press(self, *keys):
         self.focus.send_keys(*keys)
 
-    def hover(self, selector: str) -> None:
+    def hover(self, selector):
         from selenium.webdriver import ActionChains
 
         ActionChains(self.driver).move_to_element(self.one(selector)).perform()
 
-    def run(self, script: str, *arguments: object) -> Any:
+    def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def count(self, *selectors: str) -> list[int]:
+    def count(self, *selectors):
         return [len(self.all(selector)) for selector in selectors]
 
-    def until(self, condition: Callable[[], object]) -> None:
+    def until(self, condition):
         until(self.driver, condition)
 
-    def until_names(self, *names: str) -> None:
+    def until_names(self, *names):
         self.until(lambda: self.names == [*names])
 
-    def until_open(self, name: str) -> None:
+    def until_open(self, name):
         self.until(lambda: self.open == name)
 
-    def until_focus(self, value: str, attribute: str = "data-path") -> None:
+    def until_focus(self, value, attribute="data-path"):
         self.until(lambda: self.focus.get_attribute(attribute) == value)
 
     @property
-    def focus(self) -> Any:
+    def focus(self):
         return self.driver.switch_to.active_element
 
     @property
-    def names(self) -> list[str]:
+    def names(self):
         """The names of the cases in view."""
         cells = "[...document.querySelectorAll('#list .name')]"
-        names: list[str] = self.run(f"return {cells}.filter(e => e.checkVisibility()).map(e => e.textContent)")
-        return names
+        return self.run(f"return {cells}.filter(e => e.checkVisibility()).map(e => e.textContent)")
 
     @property
-    def open(self) -> str:
+    def open(self):
         """The name of the case that is open."""
         return str(self.one("#case h3").text)
 
     @property
-    def marked(self) -> list[str]:
+    def marked(self):
         """The places of the document that are marked."""
         return self.texts(".mark.on")
 
-    def assert_fits(self) -> None:
+    def assert_fits(self):
         assert self.run("return document.documentElement.scrollWidth - innerWidth") <= 0
 
-    def assert_quiet(self) -> None:
+    def assert_quiet(self):
         """Nothing was loaded, and nothing complained about."""
         loaded = self.run("return performance.getEntriesByType('resource').map(each => each.name)")
         assert [name for name in loaded if not name.startswith("data:")] == []
@@ -111,7 +105,7 @@ class View:
 Show = Callable[..., View]
 
 
-def mixed() -> list[CaseResult]:
+def mixed():
     return [
         scored("fine", GOLD, model="small"),
         scored("typo", wrong(vendor="ACME Gmbh"), model="small"),
@@ -122,18 +116,16 @@ def mixed() -> list[CaseResult]:
 
 
 @pytest.fixture
-def show(browser: Any, tmp_path: Path) -> Show:
+def show(browser, tmp_path):
     """Open the page of some results; with `scripts`, wait until they have run; `document`: that of all cases."""
 
-    def has_run() -> bool:
+    def has_run():
         if not browser.find_elements("css selector", ".scripted[hidden]"):
             return True
         browser.refresh()  # a page that is loaded just after scripts were allowed again may still be without them
         return False
 
-    def open_page(
-        *results: CaseResult, fragment: str = "", scripts: bool = True, document: Document | None = None, **keys: Any
-    ) -> View:
+    def open_page(*results, fragment="", scripts=True, document=None, **keys):
         if document:
             results = tuple(replace(each, digests={"document": document.sha256}) for each in results)
             keys["find_case"] = lambda _: type("Case", (), {"document": document})
@@ -150,7 +142,7 @@ def show(browser: Any, tmp_path: Path) -> Show:
 # --- the page of a run
 
 
-def test_the_verdict_stands_on_top_and_the_worst_case_is_open(show: Show) -> None:
+def test_the_verdict_stands_on_top_and_the_worst_case_is_open(show):
     view = show(fragment="#100%")  # is no link to a case
     assert view.driver.title == "✗ Failed: small: 1 of 2 cases failed"
     assert view.one("h1").text.split("\n")[1:] == ["Failed", "small: 1 of 2 cases failed"]
@@ -171,7 +163,7 @@ def test_the_verdict_stands_on_top_and_the_worst_case_is_open(show: Show) -> Non
     view.assert_quiet()
 
 
-def test_the_policy_lets_no_other_script_act(show: Show) -> None:
+def test_the_policy_lets_no_other_script_act(show):
     driver = show().driver
     script = """
         const done = arguments[0];
@@ -201,7 +193,7 @@ return bad;
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_all_text_has_contrast(show: Show, browser: Any, name: str) -> None:
+def test_all_text_has_contrast(show, browser, name):
     scheme(browser, name)
     view = show(*mixed(), scored("rows", wrong(items=[{"name": "Bolt", "price": 7}])), by=["modality"])
     assert view.run("return matchMedia(`(prefers-color-scheme: dark)`).matches") is (name == "dark")
@@ -210,7 +202,7 @@ def test_all_text_has_contrast(show: Show, browser: Any, name: str) -> None:
         assert view.run(CONTRAST) == []
 
 
-def test_paper_has_the_failing_cases_and_no_tools(show: Show, browser: Any) -> None:
+def test_paper_has_the_failing_cases_and_no_tools(show, browser):
     view = show()
     scheme(browser, "light", "print")
     view.run("dispatchEvent(new Event('beforeprint'))")
@@ -221,7 +213,7 @@ def test_paper_has_the_failing_cases_and_no_tools(show: Show, browser: Any) -> N
     assert "Not printed" not in view.one("#print").text  # what passed is no news
 
 
-def test_without_scripts_the_failures_can_be_read(show: Show, browser: Any) -> None:
+def test_without_scripts_the_failures_can_be_read(show, browser):
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     view = show(scored("typo", wrong(vendor="ACME Gmbh")), scored("fine", GOLD), scripts=False)
     assert view.one("h1").is_displayed()
@@ -229,7 +221,7 @@ def test_without_scripts_the_failures_can_be_read(show: Show, browser: Any) -> N
     assert "ACME Gmb[H→h]" in view.one("noscript pre").text
 
 
-def test_figures_in_a_narrow_window(show: Show, browser: Any) -> None:
+def test_figures_in_a_narrow_window(show, browser):
     window(browser, 320)
     results = []
     for name, rate in (("a", 1.0), ("b", 0.99997), ("c", 0.0002), ("d", 0.0)):
@@ -248,7 +240,7 @@ def test_figures_in_a_narrow_window(show: Show, browser: Any) -> None:
 # --- the list of cases
 
 
-def test_cases_are_found_by_text_outcome_and_variant(show: Show) -> None:
+def test_cases_are_found_by_text_outcome_and_variant(show):
     view = show()
     for typed, found in (
         ("typo", ["typo"]),
@@ -258,7 +250,7 @@ def test_cases_are_found_by_text_outcome_and_variant(show: Show) -> None:
         ("nowhere", []),
     ):
         view.enter("#find", typed)
-        view.until(lambda found=found: view.one("#shown").text == f"{len(found)} of 5 cases")  # type: ignore[misc]
+        view.until(lambda found=found: view.one("#shown").text == f"{len(found)} of 5 cases")
         assert view.names == found
         assert view.one("#none").is_displayed() is not bool(found)
         view.click("#all")
@@ -280,7 +272,7 @@ def test_cases_are_found_by_text_outcome_and_variant(show: Show) -> None:
     assert view.focus.get_attribute("id") == "find"
 
 
-def test_cases_are_filtered_by_tag_and_mistake_and_sorted(show: Show) -> None:
+def test_cases_are_filtered_by_tag_and_mistake_and_sorted(show):
     view = show(
         scored("b", wrong(vendor=None), tags={"domain": "mail"}),
         scored("a", wrong(vendor="ACME GMBH", total=1), tags={"domain": "scan"}),
@@ -300,7 +292,7 @@ def test_cases_are_filtered_by_tag_and_mistake_and_sorted(show: Show) -> None:
     assert view.open == "a"
 
 
-def test_the_page_is_walked_by_keys(show: Show) -> None:
+def test_the_page_is_walked_by_keys(show):
     from selenium.webdriver import Keys
 
     view = show()
@@ -331,7 +323,7 @@ def test_the_page_is_walked_by_keys(show: Show) -> None:
     view.until_open("typo")
 
 
-def test_a_link_to_a_case_opens_it(show: Show) -> None:
+def test_a_link_to_a_case_opens_it(show):
     fine, typo, *_ = map(anchor, mixed())
     view = show(fragment=f"#{fine}")
     view.until_open("fine")
@@ -343,7 +335,7 @@ def test_a_link_to_a_case_opens_it(show: Show) -> None:
     assert len(view.names) == 5
 
 
-def test_thousands_of_cases_are_shown_in_part_and_found_all_the_same(show: Show) -> None:
+def test_thousands_of_cases_are_shown_in_part_and_found_all_the_same(show):
     results = [scored(f"case-{index}", GOLD) for index in range(AT_ONCE * 2 + 50)]
     *_, before, last = results
     view = show(*results)
@@ -358,7 +350,7 @@ def test_thousands_of_cases_are_shown_in_part_and_found_all_the_same(show: Show)
     assert view.one("#only").text == f"case {before.case_id} ✕"
 
 
-def test_what_got_worse_stands_first_and_can_be_filtered(show: Show) -> None:
+def test_what_got_worse_stands_first_and_can_be_filtered(show):
     results = [scored(f"c{index}", GOLD, model="base") for index in range(3)]
     results += [scored("c0", wrong(vendor=None, total=1), model="new"), scored("c1", wrong(total=2), model="new")]
     results += [scored("c2", GOLD, model="new"), scored("old", wrong(vendor="x", total=0, items=[]), model="new")]
@@ -375,7 +367,7 @@ def test_what_got_worse_stands_first_and_can_be_filtered(show: Show) -> None:
     view.until_names("c0", "c1")
 
 
-def test_the_heat_map_sorts_and_opens_cases(show: Show) -> None:
+def test_the_heat_map_sorts_and_opens_cases(show):
     view = show(
         scored("a", wrong(total=1, vendor="x", items=[])),
         scored("b", wrong(items=[{"name": "Bolt", "price": 7}, GOLD["items"][1]])),
@@ -400,7 +392,7 @@ def test_the_heat_map_sorts_and_opens_cases(show: Show) -> None:
     assert view.count("#heat-table thead button") == [60]
 
 
-def test_an_earlier_page_is_compared_by_the_reader(show: Show, tmp_path: Path) -> None:
+def test_an_earlier_page_is_compared_by_the_reader(show, tmp_path):
     now = {name: scored(name, wrong(total=1)) for name in "ade"} | {name: scored(name, GOLD) for name in "bc"}
     now["dear"] = replace(scored("dear", GOLD), outcome=Outcome.FAILED)
     then = [scored(name, GOLD) for name in ("a", "c", "dear")]
@@ -409,7 +401,7 @@ def test_an_earlier_page_is_compared_by_the_reader(show: Show, tmp_path: Path) -
     (tmp_path / "other.html").write_text("<script>document.title = 'owned'</script>", encoding="utf-8")
     view = show(*now.values())
 
-    def compare(name: str, told: str) -> None:
+    def compare(name, told):
         view.enter("#earlier", str(tmp_path / name))
         view.until(lambda: told in view.one("#shown").text)
 
@@ -446,12 +438,12 @@ HTML_LETTER = """<!doctype html><html><head><title>Invoice 118</title><style>b {
 <p>Total: <em>907</em>.20<br>paid</p><ul><li>one</li></ul></body></html>"""
 
 
-def written(path: Path, content: str | bytes) -> Document:
+def written(path, content):
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return Document(path)
 
 
-def test_a_field_shows_its_place_and_a_place_its_field(show: Show) -> None:
+def test_a_field_shows_its_place_and_a_place_its_field(show):
     view = show(scored("a", wrong(total=1.5)), document=Document(text=LETTER))
     assert view.one(".paper .written").text == LETTER
     view.hover("#case .f")
@@ -467,7 +459,7 @@ def test_a_field_shows_its_place_and_a_place_its_field(show: Show) -> None:
     assert view.one("details[open] .f-match").is_displayed()
 
 
-def test_a_place_of_several_fields_has_one_mark(show: Show) -> None:
+def test_a_place_of_several_fields_has_one_mark(show):
     items = [{"name": "Bolt", "price": 9}, {"name": "Nut", "price": 8}]
     gold = wrong(items=[{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 2.5}])
     view = show(scored("a", wrong(items=items), gold=gold), document=Document(text="2.5"))
@@ -476,9 +468,7 @@ def test_a_place_of_several_fields_has_one_mark(show: Show) -> None:
     assert view.marked == ["2.5"]
 
 
-def test_an_html_document_is_rendered_with_its_places_marked_both_ways(
-    show: Show, browser: Any, tmp_path: Path
-) -> None:
+def test_an_html_document_is_rendered_with_its_places_marked_both_ways(show, browser, tmp_path):
     view = show(scored("a", wrong(total=1.5)), document=written(tmp_path / "letter.html", HTML_LETTER))
     assert view.texts(".paper .rendered tr") == ["Items", "Bolt 2.50", "Nut 1.50"]
     assert view.one(".paper .rendered th").get_attribute("colspan") == "2"
@@ -495,7 +485,7 @@ def test_an_html_document_is_rendered_with_its_places_marked_both_ways(
     view.assert_quiet()
 
 
-def test_a_pdf_has_boxes_over_its_pages(show: Show, tmp_path: Path) -> None:
+def test_a_pdf_has_boxes_over_its_pages(show, tmp_path):
     pytest.importorskip("PIL")
     document = written(tmp_path / "a.pdf", small_pdf("Cover", "total 907.20", "Terms"))
     view = show(scored("a", wrong(total=4_321)), document=document, pages="all")
@@ -518,7 +508,7 @@ def test_a_pdf_has_boxes_over_its_pages(show: Show, tmp_path: Path) -> None:
     view.assert_quiet()
 
 
-def test_the_place_of_a_parse_error_is_marked_in_the_output(show: Show) -> None:
+def test_the_place_of_a_parse_error_is_marked_in_the_output(show):
     failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma too many", line=2, column=9)
     score = score_record(failure=failure, measures={"pass_rate": 0.0})
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output='{\n  "😀": 1,\n}')
@@ -562,7 +552,7 @@ HOSTILE_HTML = """<html><head><base href="https://evil.example/"><title>Invoice<
 INERT = ("script:not([type='application/json'])", "img, iframe, object, base", "[href^=javascript]")
 
 
-def hostile(value: str) -> list[CaseResult]:
+def hostile(value):
     scorer = compile_schema({"type": "object", "properties": {value[:1_000]: TEXT, "b": TEXT}})
     gold, extracted = {value[:1_000]: "gold", "b": value}, {value[:1_000]: value, "b": f"{value}!"}
     return [
@@ -572,7 +562,7 @@ def hostile(value: str) -> list[CaseResult]:
     ]
 
 
-def test_hostile_values_are_inert_and_stay_in_the_window(show: Show, browser: Any) -> None:
+def test_hostile_values_are_inert_and_stay_in_the_window(show, browser):
     results = [result for value in HOSTILE for result in hostile(value)]
     document = Document(text="\n".join(HOSTILE).encode("utf-8", "replace").decode())
     suite = [(False, value) for value in HOSTILE]
@@ -588,7 +578,7 @@ def test_hostile_values_are_inert_and_stay_in_the_window(show: Show, browser: An
     view.assert_quiet()
 
 
-def test_a_hostile_html_document_runs_nothing_and_fetches_nothing(show: Show, browser: Any, tmp_path: Path) -> None:
+def test_a_hostile_html_document_runs_nothing_and_fetches_nothing(show, browser, tmp_path):
     view = show(scored("a", wrong(total=1.5)), document=written(tmp_path / "letter.html", HOSTILE_HTML))
     assert "Total: 907.20 of ACME GmbH" in view.one(".rendered").text
     script = """

@@ -1,18 +1,15 @@
 """What changed, as the page tells it."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import anchor
 from tests.report.html import data
-from tests.report.html.data import PageData, texts_in
+from tests.report.html.data import texts_in
 from tests.report.runs import GOLD, broken, scored, wrong
 
 BASE = [scored(f"c{index}", GOLD if index else wrong(vendor="x"), model="base") for index in range(8)]
@@ -20,17 +17,17 @@ NEW = [scored(f"c{index}", wrong(total=index), model="new") for index in range(6
 NEW += [scored("c6", GOLD, model="new"), broken("c7", "RuntimeError: down", model="new")]
 
 
-def shown(*results: CaseResult, gate: str = "regression") -> PageData:
+def shown(*results, gate="regression"):
     return data.shown(*results, judged=evaluate_base(results, "base", Rules()), gate=gate)
 
 
-def changed(found: PageData, kind: str) -> dict[str, Any]:
+def changed(found, kind):
     """Return the changes of one kind: `fell` or `rose`."""
     (changes,) = [each for each in found.parts("compared", "changes") if each["title"].endswith(kind)]
     return cast("dict[str, Any]", changes)
 
 
-def test_what_broke_was_fixed_and_was_lost() -> None:
+def test_what_broke_was_fixed_and_was_lost():
     found = shown(*BASE, *NEW)
     (verdict,) = found.parts("compared", "verdict")
     assert (verdict["title"], verdict["answer"]) == ("Regression gate", "WORSE")
@@ -55,7 +52,7 @@ def test_what_broke_was_fixed_and_was_lost() -> None:
     assert "compared" not in data.shown(*NEW).sections
 
 
-def test_a_row_counts_its_mistakes_and_a_gate_has_no_values() -> None:
+def test_a_row_counts_its_mistakes_and_a_gate_has_no_values():
     new = [scored(f"c{index}", wrong(total=-907.2 if index < 2 else 9_072), model="new") for index in range(3)]
     (group,) = changed(shown(*BASE[:3], *new), "fell")["groups"]
     assert (group["pattern"], group["count"], group["mistakes"]) == ("total", 3, "2 sign, 1 power of ten")
@@ -72,12 +69,12 @@ def test_a_row_counts_its_mistakes_and_a_gate_has_no_values() -> None:
         ([scored("c1", GOLD, model=f"m{n}") for n in range(5)], "m0, m1, m2 and 2 more compared with base"),
     ],
 )
-def test_a_comparison_that_is_no_gate_is_named_by_what_it_compares(others: list[CaseResult], title: str) -> None:
+def test_a_comparison_that_is_no_gate_is_named_by_what_it_compares(others, title):
     (fold,) = shown(*BASE, *others, gate="case").parts("compared", "fold")  # below the ranking, pair by pair
     assert next(content["title"] for kind, content in fold["parts"] if kind == "verdict") == title
 
 
-def test_long_lists_of_changes_are_folded_and_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_lists_of_changes_are_folded_and_cut(monkeypatch):
     for name, most in (("MOST_OPEN", 0), ("MOST_REPEATS", 4), ("MOST_CHANGED", 1)):
         monkeypatch.setattr(page_module, name, most)
     fell = changed(shown(*BASE, *NEW[:7], scored("c7", wrong(total=3, vendor="y"), model="new")), "fell")

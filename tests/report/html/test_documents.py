@@ -1,13 +1,9 @@
 """The documents of the page, and where values stand in them."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,12 +22,10 @@ NO_IMAGES = ["the page has no room for more images"]
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
+def make(tmp_path):
     """Write a case with a document, and return the page of a result of it, for each of some models."""
 
-    def run(
-        name: str, content: bytes, total: float = 1.5, *, digest: str = "", models: Any = (None,), **keys: Any
-    ) -> PageData:
+    def run(name, content, total=1.5, *, digest="", models=(None,), **keys):
         (tmp_path / name).write_bytes(content)
         (tmp_path / "cases").mkdir(exist_ok=True)
         case = {"document": f"../{name}", "schema": SCHEMA, "gold": GOLD, "id": "a"}
@@ -43,13 +37,13 @@ def make(tmp_path: Path) -> Make:
     return run
 
 
-def test_values_are_found_in_a_text_that_cases_share(make: Make) -> None:
+def test_values_are_found_in_a_text_that_cases_share(make):
     found = make("a.txt", TEXT.encode(), models=("m", "n"))
     assert [body["doc"] for body in found.bodies] == [0, 0]
     (document,) = found.documents
     assert (document["name"], document["kind"], document["pages"]) == ("a.txt", "text", [{"n": 1, "t": TEXT}])
 
-    def quotes(places: list[int]) -> list[str]:
+    def quotes(places):
         return [TEXT[slice(*document["places"][index][1:3])] for index in places]
 
     assert (quotes(found.field["eg"]), quotes(found.field["ex"])) == (["907.20"], ["1.50"])
@@ -64,7 +58,7 @@ def test_values_are_found_in_a_text_that_cases_share(make: Make) -> None:
     [(COVER, "evidence", [2]), (COVER, "all", [1, 2, 3]), (COVER, "none", []), (SCAN, "evidence", [1, 2, 3])],
     ids=["evidence", "all", "none", "scan"],
 )
-def test_pages_of_a_pdf_are_images(make: Make, content: bytes, choice: str, images: list[int]) -> None:
+def test_pages_of_a_pdf_are_images(make, content, choice, images):
     pytest.importorskip("PIL")
     (document,) = make("a.pdf", content, pages=choice).documents
     assert [each["n"] for each in document["pages"] if "i" in each] == images
@@ -81,7 +75,7 @@ def test_pages_of_a_pdf_are_images(make: Make, content: bytes, choice: str, imag
 
 
 @pytest.mark.parametrize("choice", ["evidence", "none"])
-def test_a_pdf_without_evidence_shows_its_first_page(make: Make, choice: str) -> None:
+def test_a_pdf_without_evidence_shows_its_first_page(make, choice):
     (document,) = make("a.pdf", BLANK, pages=choice).documents
     assert [each["n"] for each in document["pages"]] == [1]
 
@@ -95,9 +89,7 @@ def test_a_pdf_without_evidence_shows_its_first_page(make: Make, choice: str) ->
     ],
     ids=["pages", "images", "texts"],
 )
-def test_documents_have_bounds(
-    make: Make, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, limit: Any, pages: Any, notes: list[str]
-) -> None:
+def test_documents_have_bounds(make, monkeypatch, name, content, limit, pages, notes):
     pytest.importorskip("PIL")
     monkeypatch.setattr(page_module, *limit)
     (document,) = make(name, content, pages="all").documents
@@ -106,20 +98,20 @@ def test_documents_have_bounds(
     assert name == "a.pdf" or document["pages"][0]["t"] == TEXT[:10]
 
 
-def test_an_image_is_shown_as_it_is(make: Make) -> None:
+def test_an_image_is_shown_as_it_is(make):
     found = make("a.png", PIXEL)
     (document,) = found.documents
     assert document["pages"] == [{"n": 1, "i": f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"}]
     assert "ex" not in found.field  # an image has no text, so nobody knows what it shows
 
 
-def test_html_is_shown_as_the_text_that_readers_see(make: Make) -> None:
+def test_html_is_shown_as_the_text_that_readers_see(make):
     (document,) = make("a.html", b"<p>Total: <b>907.20</b><script>alert(1)</script>").documents
     assert (document["kind"], "907.20" in document["pages"][0]["t"]) == ("html", True)
     assert "alert" not in document["pages"][0]["t"]
 
 
-def test_what_cannot_be_shown_is_told(make: Make, tmp_path: Path) -> None:
+def test_what_cannot_be_shown_is_told(make, tmp_path):
     (document,) = make("a.mp3", b"ID3").documents
     assert (document["pages"], "a browser cannot show audio/mpeg" in document["notes"]) == ([], True)
     found = make("a.txt", TEXT.encode(), digest="0" * 64)

@@ -1,19 +1,16 @@
 """The page of a run as text: what browsers are told, what is escaped, what is cut and said to be."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
 import re
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
+from pytest_extract.core.case_result import Attempt, Outcome, Spending
 from pytest_extract.core.results import Failure, FailureKind, NamedMistake
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.facts import Rules
@@ -28,22 +25,22 @@ from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
 class Tags(HTMLParser):
     """Collects attributes, and the elements that are open."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.attributes: list[tuple[str, str | None]] = []
-        self.open: list[str] = []
+        self.attributes = []
+        self.open = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.attributes += attrs
         if tag not in {"meta", "link", "input"}:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
-def failed(score: Any = None, *, output: Any = None, name: str = "a", **keys: Any) -> CaseResult:
+def failed(score=None, *, output=None, name="a", **keys):
     """Make a result of a score made by hand."""
     score = score or score_record(measures={"pass_rate": 0.0}, **keys)
     return case(name, Outcome.FAILED, Attempt(index=0, outcome=Outcome.FAILED, score=score, output=output))
@@ -52,7 +49,7 @@ def failed(score: Any = None, *, output: Any = None, name: str = "a", **keys: An
 # --- nothing but what is ours
 
 
-def test_only_the_page_s_own_style_and_script_are_allowed() -> None:
+def test_only_the_page_s_own_style_and_script_are_allowed():
     text = shown(scored("a", GOLD)).text
     policy = re.search(r'content="(default-src [^"]*)"', text)
     assert policy is not None
@@ -69,7 +66,7 @@ def test_only_the_page_s_own_style_and_script_are_allowed() -> None:
 
 
 @given(st.text())
-def test_data_ends_no_script_and_offsets_stay(text: str) -> None:
+def test_data_ends_no_script_and_offsets_stay(text):
     safe = json_in_script(page_module.script_data([text]))
     assert "<" not in safe
     assert "\u2028" not in safe
@@ -81,7 +78,7 @@ def test_data_ends_no_script_and_offsets_stay(text: str) -> None:
 
 @settings(max_examples=40)
 @given(st.text(min_size=1), st.text())
-def test_whatever_a_case_is_called_the_page_is_well_formed(name: str, value: str) -> None:
+def test_whatever_a_case_is_called_the_page_is_well_formed(name, value):
     results = [scored(name, wrong(vendor=value), tags={name: value}), scored(value, GOLD, tags={name: "other"})]
     data = shown(*results, broken(value, name), mistakes=[value], facts={"command": value}, by=[name])
     assert Tags(data.text).open == []
@@ -89,7 +86,7 @@ def test_whatever_a_case_is_called_the_page_is_well_formed(name: str, value: str
     data.text.encode("utf-8")
 
 
-def test_a_fragment_stays_the_same_and_is_nobody_else_s() -> None:
+def test_a_fragment_stays_the_same_and_is_nobody_else_s():
     one, again, other = scored("Acme & Co", GOLD), scored("Acme & Co", wrong(total=1)), scored("acme co", GOLD)
     assert anchor(one) == anchor(again) == "acme-co-2a447263"
     assert anchor(one) != anchor(other)
@@ -100,7 +97,7 @@ def test_a_fragment_stays_the_same_and_is_nobody_else_s() -> None:
 # --- a case
 
 
-def test_a_failing_field_has_both_values_with_their_differences() -> None:
+def test_a_failing_field_has_both_values_with_their_differences():
     data = shown(scored("a", wrong(vendor="ACME Gmbh")))
     field = data.field
     assert (field["p"], field["s"], field["m"]) == ("vendor", "mismatch", "text")
@@ -110,13 +107,13 @@ def test_a_failing_field_has_both_values_with_their_differences() -> None:
     assert [match[0] for match in data.attempt["matches"]][:2] == ["total", "items[0].name"]
 
 
-def test_letters_that_look_alike_are_named() -> None:
+def test_letters_that_look_alike_are_named():
     assert shown(scored("a", wrong(vendor="АCME GmbH"))).field["n"][1] == [
         ["gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A", "dim"]
     ]
 
 
-def test_a_named_mistake_stands_at_its_field_and_in_the_filter() -> None:
+def test_a_named_mistake_stands_at_its_field_and_in_the_filter():
     result = scored("a", wrong(total=-907.2))
     ((mistake,),) = [score.mistakes for score in result.scores]
     data = shown(result, scored("b", GOLD))
@@ -124,7 +121,7 @@ def test_a_named_mistake_stands_at_its_field_and_in_the_filter() -> None:
     assert data.rows[0].statuses == sorted(["mismatch", mistake.kind.replace("_", " ")])
 
 
-def test_the_filter_knows_each_kind_of_mistake_that_is_counted() -> None:
+def test_the_filter_knows_each_kind_of_mistake_that_is_counted():
     leaves = [field_result(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
     mistake = NamedMistake("power_of_ten", (leaves[0].path,), "1,000 times the gold")
     data = shown(failed(score_record(*leaves, mistakes=(mistake,))))
@@ -133,7 +130,7 @@ def test_the_filter_knows_each_kind_of_mistake_that_is_counted() -> None:
     assert {name for name, _ in kinds} <= {name for name, _ in data.filters["mistakes"]}
 
 
-def test_fields_told_in_one_line_have_no_values_and_their_own_past() -> None:
+def test_fields_told_in_one_line_have_no_values_and_their_own_past():
     scorer = compile_schema({"type": "object", "properties": dict.fromkeys("abcd", TEXT)})
     gold = {"a": "Alice", "b": "Bonn Ltd", "c": "Paris", "d": "Dora"}
     one, other = {"a": "Bonn Ltd", "b": "Alice"}, {"c": "Dora", "d": "Paris"}
@@ -151,14 +148,14 @@ def test_fields_told_in_one_line_have_no_values_and_their_own_past() -> None:
     assert all("g" not in field and "x" not in field for field in fields)
 
 
-def test_a_green_case_shows_what_failed_in_it_and_known_failures_are_told_apart() -> None:
+def test_a_green_case_shows_what_failed_in_it_and_known_failures_are_told_apart():
     lenient = scored("a", wrong(vendor="ACME"), breaches=())
     assert shown(case("a", Outcome.PASSED, *lenient.attempts)).field["p"] == "vendor"
     known = shown(scored("a", wrong(total=1), known=("total",))).attempt
     assert ([field["p"] for field in known["known"]], known["fields"]) == (["total"], [])
 
 
-def test_repeats_are_told_one_by_one() -> None:
+def test_repeats_are_told_one_by_one():
     bad, good = scored("a", wrong(total=1)).attempts[0], scored("a", GOLD).attempts[0]
     data = shown(case("a", Outcome.FAILED, good, bad, bad, needed=2))
     (body,) = data.bodies
@@ -167,7 +164,7 @@ def test_repeats_are_told_one_by_one() -> None:
     assert "unsteady" in data.told
 
 
-def test_an_output_that_cannot_be_scored_is_shown_with_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_output_that_cannot_be_scored_is_shown_with_the_place(monkeypatch):
     comma = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma too many", line=2, column=7)
     output = '{\n  "a": 1,\n}'
     data = shown(failed(failure=comma, output=output))
@@ -181,8 +178,8 @@ def test_an_output_that_cannot_be_scored_is_shown_with_the_place(monkeypatch: py
     assert (len(found["text"]), found["left"]) == (20, "980 more characters in the results file")
 
 
-def test_rows_are_shown_as_they_were_matched() -> None:
-    def rows(*items: dict[str, Any]) -> dict[str, Any]:
+def test_rows_are_shown_as_they_were_matched():
+    def rows(*items):
         (table,) = shown(scored("a", wrong(items=[*items]))).attempt["rows"]
         return dict(table)
 
@@ -197,7 +194,7 @@ def test_rows_are_shown_as_they_were_matched() -> None:
 # --- the list, the filter, the heat map
 
 
-def test_cases_have_what_the_filter_asks_for() -> None:
+def test_cases_have_what_the_filter_asks_for():
     many = {f"t{index}": "x" for index in range(24)}
     data = shown(
         scored("a", wrong(total=1), tags={"domain": "mail", **many}, model="m"),
@@ -210,7 +207,7 @@ def test_cases_have_what_the_filter_asks_for() -> None:
     assert ["domain", ["mail", "scan"]] in data.filters["tags"]
 
 
-def test_cases_alike_stand_in_the_order_of_their_names() -> None:
+def test_cases_alike_stand_in_the_order_of_their_names():
     assert shown(*(scored(name, GOLD) for name in ("case-10", "case-2", "case-1"))).names == [
         "case-1",
         "case-2",
@@ -218,7 +215,7 @@ def test_cases_alike_stand_in_the_order_of_their_names() -> None:
     ]
 
 
-def test_the_heat_map_has_a_letter_for_each_field() -> None:
+def test_the_heat_map_has_a_letter_for_each_field():
     data = shown(
         scored("a", wrong(total=1, vendor=None)),
         scored("b", wrong(items=[{"name": "Bolt", "price": 7}, GOLD["items"][1]])),
@@ -236,8 +233,8 @@ def test_the_heat_map_has_a_letter_for_each_field() -> None:
 # --- what has no room
 
 
-def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def limit(name: str, most: int) -> None:
+def test_what_is_left_out_is_said(monkeypatch):
+    def limit(name, most):
         monkeypatch.setattr(page_module, name, most)
 
     both = scored("a", wrong(vendor="x", total=1))
@@ -265,7 +262,7 @@ def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert data.bodies[1]["note"].startswith("The page is full")
 
 
-def test_ten_thousand_cases_take_little_room() -> None:
+def test_ten_thousand_cases_take_little_room():
     results = [scored(f"c{index}", wrong(total=index)) for index in range(50)] + [scored("fine", GOLD)] * 50
     size = len(shown(*results).text.encode()) - len(shown(*results[:1]).text.encode())
     assert size / 99 * 10_000 < 30_000_000
@@ -274,7 +271,7 @@ def test_ten_thousand_cases_take_little_room() -> None:
 # --- the run
 
 
-def test_models_costs_and_facts_are_told() -> None:
+def test_models_costs_and_facts_are_told():
     facts = {"command": "pytest -q", "revision": "0123456789ab"}
     small = scored("a", GOLD, model="small")
     told = shown(small, judge=Spending(calls=3, cost_usd=0.5), facts=facts).told
@@ -296,13 +293,13 @@ def test_models_costs_and_facts_are_told() -> None:
         (scored("a", GOLD), {}, ""),
     ],
 )
-def test_what_to_do_is_told(result: CaseResult, keys: dict[str, Any], step: str) -> None:
+def test_what_to_do_is_told(result, keys, step):
     steps = shown(result, **keys).head["steps"]
     assert bool(steps) == bool(step)
     assert not steps or step in shown(result, **keys).told
 
 
-def test_slices_are_tables() -> None:
+def test_slices_are_tables():
     results = [scored("a", GOLD, tags={"domain": "mail"}), scored("b", wrong(total=1), tags={"domain": "scan"})]
     (table,) = shown(*results, by=["domain", "nothing"]).parts("slices", "table")
     assert (table["title"], [row[:2] for row in table["rows"]]) == (
@@ -311,7 +308,7 @@ def test_slices_are_tables() -> None:
     )
 
 
-def test_pass_rates_are_plotted_by_size_from_twenty_cases_on() -> None:
+def test_pass_rates_are_plotted_by_size_from_twenty_cases_on():
     results = [
         scored(f"c{size}", wrong(total=size) if size > 5 else GOLD, shape={"values": size, "fields": 3, "depth": 2})
         for size in range(5, 205, 10)
@@ -325,7 +322,7 @@ def test_pass_rates_are_plotted_by_size_from_twenty_cases_on() -> None:
     assert shown(*results[1:], alike).parts("plots", "plot") == []
 
 
-def test_runs_are_plotted() -> None:
+def test_runs_are_plotted():
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
     (plot,) = shown(*runs, runs=["m (one)", "m (two)"]).parts("ranking", "plot")
     assert plot["title"] == "Score over runs"
@@ -336,7 +333,7 @@ def test_runs_are_plotted() -> None:
     assert shown(*runs).parts("ranking", "plot") == []
 
 
-def test_variants_are_ranked_first_and_never_pooled() -> None:
+def test_variants_are_ranked_first_and_never_pooled():
     right = [scored(f"c{index}", GOLD, model="small", cost_usd=0.001) for index in range(12)]
     bad = [scored(f"c{index}", wrong(total=1, vendor="x"), model="large", cost_usd=0.02) for index in range(12)]
     data = shown(*right, *bad, gate="none")
@@ -356,12 +353,12 @@ def test_variants_are_ranked_first_and_never_pooled() -> None:
         assert ["total", "907.2", "✓", "1"] in body["variants"]["rows"]
 
 
-def test_a_run_without_results_has_a_page() -> None:
+def test_a_run_without_results_has_a_page():
     assert "<title>! Nothing run: no case was run</title>" in shown().text
     assert Tags(shown().text).open == []
 
 
-def test_without_scripts_the_failures_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_scripts_the_failures_can_be_read(monkeypatch):
     monkeypatch.setattr(page_module, "MOST_WITHOUT_SCRIPTS", 1)
     text = shown(scored("a", wrong(total=1)), scored("b", wrong(total="<b>")), scored("c", GOLD)).text
     plain = text[text.index("<noscript>") : text.index("</noscript>")]

@@ -111,13 +111,6 @@ def test_a_named_mistake_is_told_once(kind, text, end):
     assert squeezed(told(one))[0] == f'a text omission gold "x"{end}'
 
 
-def test_a_mistake_says_more_than_the_reason_of_the_metric():
-    one = score(
-        leaf("a", "final", "ﬁnal", reason="texts differ in form"), mistakes=(named("marks", "a ligature", "a"),)
-    )
-    assert squeezed(told(one))[0].endswith("LATIN SMALL LIGATURE FI a ligature")
-
-
 def test_a_mistake_of_several_fields_is_one_line():
     places = ("items[0].net", "items[0].gross", "items[1].net", "items[1].gross")
     leaves = [leaf(path, number, number + 1) for number, path in enumerate(places)]
@@ -126,12 +119,6 @@ def test_a_mistake_of_several_fields_is_one_line():
         "items swapped fields mismatch `net` and `gross` were swapped in 2 rows",
         "0 values match",
     ]
-
-
-def test_characters_that_look_alike_are_named():
-    assert told(score(leaf("a", "Alpha AG", "\u0410lpha AG")), width=100)[1].strip() == (
-        "gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A"
-    )
 
 
 def test_the_worst_stands_first_then_the_heaviest_then_document_order():
@@ -162,13 +149,6 @@ def test_columns_hold_where_they_fit_and_flow_where_they_do_not():
     assert max(map(text_width, narrow)) <= 80
 
 
-def test_a_path_wider_than_the_window_is_broken():
-    path = "a" * 60 + "." + "b" * 60
-    lines = told(score(leaf(path, 1, 2), leaf("total", 3, 4)), width=80)
-    assert "".join(lines[:2]).replace(" ", "") == path
-    assert lines[2].split()[:2] == ["text", "mismatch"]
-
-
 def test_values_too_long_for_one_line_stand_one_below_the_other():
     gold = "The quick brown fox jumps over the lazy dog"
     assert told(score(leaf("vendor.name", gold, gold.replace("jumps", "jumped"))), width=80)[:4] == [
@@ -191,18 +171,8 @@ def test_of_long_texts_the_part_that_differs_is_shown_and_all_with_vv():
     assert any("w[o→a]rd250" in each for each in marked)
     assert max(map(len, marked)) <= 80
     assert len(marked) <= 5
-
-
-def test_vv_tells_all_changes_of_a_text_and_of_an_object():
-    gold = "".join(f"in section {i} the buyer shall pay within {i} days of the delivery; " for i in range(5))
-    extracted = gold.replace("section 4", "annex 4")
-    for word, other in (("section 0", "part 0"), ("section 2", "part 2"), ("4 days", "9 days")):
-        extracted = extracted.replace(word, other)
-    lines = told(score(leaf("a", gold, extracted), leaf("b", {"x": gold[:120]}, {"x": 1})), verbosity=2, width=100)
-    (text,) = squeezed([" ".join(lines)])
-    assert "more difference" not in text
-    assert text.count("→annex]") == 1
-    assert f'x "{gold[:120]}"→1' in text
+    inside = told(score(leaf("b", {"x": "y" * 200}, {"x": 1})), verbosity=2, width=400)
+    assert f'x "{"y" * 200}"→1' in "".join(inside)
 
 
 def test_huge_values_without_fields_are_not_diffed():
@@ -237,21 +207,6 @@ def test_tb_short_has_a_line_for_each_field():
     ]
     assert lines[2].index("gold ") == lines[3].index("extracted ")
     assert max(map(len, told(one, width=44, brief=True))) <= 44
-
-
-def test_tb_short_gives_values_the_room_that_what_decides_leaves():
-    text = "Delivery within thirty days from the receipt of the order, " * 4
-    one = score(
-        leaf("summary", text, text.replace("thirty", "sixty", 1)),
-        leaf("terms", text),
-        leaf("date", "2024-03-14", "14 de marzo"),
-        mistakes=(named("words", "another word", "summary"),),
-    )
-    summary, terms, date = told(one, width=100, brief=True)
-    assert "[thir→six]ty" in summary
-    assert summary.endswith("another word")
-    assert len(terms) > 80
-    assert date.endswith('gold "2024-03-14"  extracted "14 de marzo"')
     (deep,) = told(score(leaf("deep." * 30 + "a", 1, 2)), width=80, brief=True)
     assert "gold 1  extracted 2" in deep
 
@@ -320,11 +275,6 @@ def test_values_that_count_toward_no_missed_bound_stand_last(missed, order):
     assert [each for each in paths(lines[:-1]) if each != "1"] == order
 
 
-def test_tb_short_shows_fields_that_count_first():
-    lines = told(score(*ITEMS, fields=FIELDS), brief=True, breaches=breaches("fields.note"))
-    assert paths(lines) == ["note", *ROWS]
-
-
 def test_fields_told_in_one_line_count_by_their_own_places():
     pairs = ("buyer", "seller"), ("city", "town")
     leaves = [leaf(one, one, other) for pair in pairs for one, other in (pair, pair[::-1])]
@@ -385,13 +335,6 @@ AT_COMMA = "  trailing_comma at line 3, column 9: a comma before }"
 )
 def test_an_unusable_output_is_shown(failure, output, brief, lines):
     assert told(score(failure=failure), output=output, brief=brief) == lines
-
-
-def test_of_a_long_unusable_output_the_part_around_the_place_is_shown():
-    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="bad", line=3, column=5_001)
-    lines = told(score(failure=failure), output="a\nb\n" + "x" * 5_000 + "here" + "y" * 5_000, width=80)
-    assert "xhere" in lines[-1]
-    assert max(map(len, lines)) <= 80
 
 
 # --- a case

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cli.compare import comparison_record
-from pytest_extract.core.case_result import Outcome, Variant
+from pytest_extract.core.case_result import Outcome
 from pytest_extract.regression.baseline import Falls, Resolution
 from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base, evaluate_gate, resolution_text
@@ -197,11 +197,6 @@ def test_what_else_differs_has_lines_of_its_own():
     assert 'x [100 % -> 66.7 % of the runs]: (missing) -> "made up" (gold (missing))' in text
     assert "    invoices/acme.extract.yaml::g (schema gate)" in lines
     assert any(line.startswith("  (schema gate) ") for line in lines)
-
-
-def test_variants_are_named():
-    before = suite(3, RIGHT, variant=Variant(model="a")) + suite(3, RIGHT, variant=Variant(model="b"))
-    assert sum(line.startswith(("[a] 3 cases", "[b] 3 cases")) for line in gate(before, before)) == 2
 
 
 def test_hostile_text_does_not_reach_the_terminal():

@@ -25,7 +25,7 @@ from pytest_extract.report.summary import (
     totals_of,
     worst_patterns,
 )
-from pytest_extract.results import dump_result, load_result
+from pytest_extract.results import dump_result
 from tests.records import field_result, score_record
 from tests.regression import make
 from tests.report.runs import GOLD, SCORER, TEXT, scored, texts
@@ -247,14 +247,6 @@ def test_what_a_pass_rate_does_not_rest_on_is_told_in_every_report(tmp_path, cap
     for text in (capsys.readouterr().out, markdown(run), page(run)):
         assert one.removeprefix(empty) in " ".join(text.split())
         assert "(66 of 67: events, heats)" in " ".join(text.split())
-
-
-def test_a_results_file_of_an_older_version_counts_the_same():
-    line = dump_result(sparse("old", {"hello": 1}, {"a": "x"}))
-    old = load_result(line.replace('"uncompared":{},', "").replace(',"empty_passes":4', ""))
-    assert len(dump_result(old)) == len(line) > len(line.replace(',"empty_passes":4', ""))
-    assert old.uncompared == {}
-    assert "old (4 of 4 passed fields)" in remarks(old)[0]
 
 
 def test_outputs_whose_text_is_more_than_their_json_are_named_in_every_report():

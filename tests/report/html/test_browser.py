@@ -385,11 +385,6 @@ def test_the_heat_map_sorts_and_opens_cases(show):
     cell.click()
     view.until_focus("items[0].price")
     assert view.open == "b"
-    names = [f"f{index}" for index in range(60)]
-    scorer = compile_schema({"type": "object", "properties": dict.fromkeys(names, TEXT)})
-    gold = dict.fromkeys(names, "a")
-    view = show(*(scored(name, dict.fromkeys(names, name), gold=gold, scorer=scorer) for name in "bc"))
-    assert view.count("#heat-table thead button") == [60]
 
 
 def test_an_earlier_page_is_compared_by_the_reader(show, tmp_path):
@@ -457,15 +452,6 @@ def test_a_field_shows_its_place_and_a_place_its_field(show):
     view.click("//mark[.='ACME GmbH']")
     view.until_focus("vendor")
     assert view.one("details[open] .f-match").is_displayed()
-
-
-def test_a_place_of_several_fields_has_one_mark(show):
-    items = [{"name": "Bolt", "price": 9}, {"name": "Nut", "price": 8}]
-    gold = wrong(items=[{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 2.5}])
-    view = show(scored("a", wrong(items=items), gold=gold), document=Document(text="2.5"))
-    assert view.count(".mark") == [1]
-    view.all("#case .f .place.gold")[1].click()
-    assert view.marked == ["2.5"]
 
 
 def test_an_html_document_is_rendered_with_its_places_marked_both_ways(show, browser, tmp_path):

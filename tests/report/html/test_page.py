@@ -107,12 +107,6 @@ def test_a_failing_field_has_both_values_with_their_differences():
     assert [match[0] for match in data.attempt["matches"]][:2] == ["total", "items[0].name"]
 
 
-def test_letters_that_look_alike_are_named():
-    assert shown(scored("a", wrong(vendor="АCME GmbH"))).field["n"][1] == [
-        ["gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A", "dim"]
-    ]
-
-
 def test_a_named_mistake_stands_at_its_field_and_in_the_filter():
     result = scored("a", wrong(total=-907.2))
     ((mistake,),) = [score.mistakes for score in result.scores]
@@ -297,15 +291,6 @@ def test_what_to_do_is_told(result, keys, step):
     steps = shown(result, **keys).head["steps"]
     assert bool(steps) == bool(step)
     assert not steps or step in shown(result, **keys).told
-
-
-def test_slices_are_tables():
-    results = [scored("a", GOLD, tags={"domain": "mail"}), scored("b", wrong(total=1), tags={"domain": "scan"})]
-    (table,) = shown(*results, by=["domain", "nothing"]).parts("slices", "table")
-    assert (table["title"], [row[:2] for row in table["rows"]]) == (
-        "by domain",
-        [["mail", "1"], ["scan", "1"], ["(all)", "2"]],
-    )
 
 
 def test_pass_rates_are_plotted_by_size_from_twenty_cases_on():

@@ -275,17 +275,6 @@ def test_values_that_count_toward_no_missed_bound_stand_last(missed, order):
     assert [each for each in paths(lines[:-1]) if each != "1"] == order
 
 
-def test_fields_told_in_one_line_count_by_their_own_places():
-    pairs = ("buyer", "seller"), ("city", "town")
-    leaves = [leaf(one, one, other) for pair in pairs for one, other in (pair, pair[::-1])]
-    mistakes = tuple(named("swapped_fields", f"{one} and {other} are swapped", one, other) for one, other in pairs)
-    lines = squeezed(told(score(*leaves, mistakes=mistakes), breaches=breaches("fields.town")))
-    assert lines[:2] == [
-        "$ swapped fields mismatch city and town are swapped",
-        "$ swapped fields mismatch buyer and seller are swapped",
-    ]
-
-
 def test_failed_fields_are_named_with_their_wrong_values():
     def first(one, **keys):
         return told(one, breaches=breaches("pass_rate"), **keys)[0].strip()

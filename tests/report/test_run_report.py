@@ -134,28 +134,6 @@ def test_the_verdict_comes_last_and_begins_with_a_sentence():
     ]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "first"),
-    [
-        (
-            suite(70, RIGHT),
-            suite(70, RIGHT),
-            "PASS. fields right 100.0 %, was 100.0 %; no fall found; falls of the mean ",
-        ),
-        (suite(20, RIGHT), fallen(20, 4), "UNDECIDED. fields right 93.3 %, was 100.0 %; m: 80.0 % right, was 100.0 %"),
-        (
-            suite(4, RIGHT),
-            suite(4, dict.fromkeys(RIGHT, False)),
-            "WORSE. fields right 0.0 %, was 100.0 %; 4 of 4 documents",
-        ),
-        ([], [], "UNDECIDED. nothing was compared, "),
-    ],
-    ids=["pass", "undecided", "dead", "nothing"],
-)
-def test_the_words(before, after, first):
-    assert any(line.startswith(first) for line in gate(before, after))
-
-
 @pytest.mark.parametrize(("fell", "cell"), [(2, ">0.05"), (12, "<0.001")])
 def test_a_p_value_is_shown_where_a_fall_is_beyond_noise(fell, cell):
     (row,) = [line for line in gate(suite(30, RIGHT), fallen(30, fell)) if line.startswith("  m ")]

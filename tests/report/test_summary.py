@@ -74,15 +74,6 @@ def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure():
     assert expected.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); fields right")
 
 
-def test_reasons_that_are_not_shown_are_counted():
-    down = Attempt(index=0, outcome=Outcome.BROKEN, error="E")
-    lines = told(*(case(f"k{index}", down, why=why) for index, why in enumerate("aabbccddeefg")))
-    assert [each for each in lines if each.startswith("broken: ")] == [
-        *(f"broken: 2 cases: {why}" for why in "abcde"),
-        "broken: 2 cases for other reasons",
-    ]
-
-
 def test_changes_of_requests_are_counted_and_bounded():
     lines = told(case("a", attempt(1.0, adjustments=("b", "a"))), case("b", attempt(1.0, adjustments=("a",))))
     assert [line for line in lines if line.startswith("requests")] == [

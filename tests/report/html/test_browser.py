@@ -221,7 +221,7 @@ def test_without_scripts_the_failures_can_be_read(show, browser):
     assert "ACME Gmb[H→h]" in view.one("noscript pre").text
 
 
-def test_figures_in_a_narrow_window(show, browser):
+def test_nearly_all_is_told_from_all_in_a_narrow_window(show, browser):
     window(browser, 320)
     results = []
     for name, rate in (("a", 1.0), ("b", 0.99997), ("c", 0.0002), ("d", 0.0)):
@@ -229,11 +229,6 @@ def test_figures_in_a_narrow_window(show, browser):
         results.append(case(name, Outcome.PASSED, attempt))
     view = show(*results)
     assert {*view.texts("#list .num")} == {"100 %", "> 99.9 %", "< 0.1 %", "0 %"}
-    view.assert_fits()
-    costs = {"small": 0.001, "large": 0.02}
-    view = show(*(scored("a", GOLD, model=model, cost_usd=cost) for model, cost in costs.items()))
-    axis = view.texts("#ranking text[y='192']")
-    assert (axis[0], axis[-1]) == ("1,000", "20,000")
     view.assert_fits()
 
 
@@ -315,6 +310,7 @@ def test_the_page_is_walked_by_keys(show):
     view.press("j/k")
     assert view.focus.get_attribute("value") == "j/k"
     view.click("#all")
+    view.until(lambda: view.one("#shown").text == "5 cases")
     view.run("document.querySelector('#heat-table td').focus()")
     view.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
     place = "const cell = document.activeElement; return [cell.parentElement.sectionRowIndex, cell.cellIndex, cell.tabIndex]"
@@ -418,10 +414,8 @@ def test_an_earlier_page_is_compared_by_the_reader(show, tmp_path):
     assert [*chips][-1] == "c"
     compare("other.html", "other.html is no page of this kind")
     assert "owned" not in view.driver.title
-    compare("then.html", "5 not as on the earlier page")
     view.click("#all")
     assert view.one("#shown").text == "6 cases"
-    assert view.count("#list .chip") == [0]
 
 
 # --- documents and outputs
@@ -454,7 +448,7 @@ def test_a_field_shows_its_place_and_a_place_its_field(show):
     assert view.one("details[open] .f-match").is_displayed()
 
 
-def test_an_html_document_is_rendered_with_its_places_marked_both_ways(show, browser, tmp_path):
+def test_an_html_document_is_rendered_with_its_places(show, browser, tmp_path):
     view = show(scored("a", wrong(total=1.5)), document=written(tmp_path / "letter.html", HTML_LETTER))
     assert view.texts(".paper .rendered tr") == ["Items", "Bolt 2.50", "Nut 1.50"]
     assert view.one(".paper .rendered th").get_attribute("colspan") == "2"
@@ -462,10 +456,6 @@ def test_an_html_document_is_rendered_with_its_places_marked_both_ways(show, bro
     assert view.one(".paper .rendered").text.split("\n")[:2] == ["Invoice 118", "Invoice 😀 of ACME GmbH"]
     view.hover("#case .f")
     view.until(lambda: view.marked == ["1.50", "907", ".20"])  # a place goes on in the next element
-    view.click("//mark[.='907']")
-    view.until_focus("total")
-    view.click("//mark[starts-with(., 'ACME')]")
-    view.until_focus("vendor")
     window(browser, 390)
     view.assert_fits()
     view.assert_quiet()

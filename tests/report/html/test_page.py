@@ -11,15 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, Outcome, Spending
-from pytest_extract.core.results import Failure, FailureKind, NamedMistake
-from pytest_extract.core.scorer import compile_schema
-from pytest_extract.regression.facts import Rules
-from pytest_extract.regression.gate import evaluate_base
+from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import anchor, document_text, json_in_script
-from tests.records import field_result, score_record
+from tests.records import score_record
 from tests.report.html.data import shown
-from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
+from tests.report.runs import GOLD, broken, case, scored, wrong
 
 
 class Tags(HTMLParser):
@@ -113,33 +110,8 @@ def test_a_named_mistake_stands_at_its_field_and_in_the_filter():
     data = shown(result, scored("b", GOLD))
     assert data.field["n"][0] == [[mistake.text, "mark"]]
     assert data.rows[0].statuses == sorted(["mismatch", mistake.kind.replace("_", " ")])
-
-
-def test_the_filter_knows_each_kind_of_mistake_that_is_counted():
-    leaves = [field_result(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
-    mistake = NamedMistake("power_of_ten", (leaves[0].path,), "1,000 times the gold")
-    data = shown(failed(score_record(*leaves, mistakes=(mistake,))))
     (kinds,) = data.parts("overview", "kinds")
-    assert [name for name, _ in kinds] == ["(not named)", "power of ten"]
     assert {name for name, _ in kinds} <= {name for name, _ in data.filters["mistakes"]}
-
-
-def test_fields_told_in_one_line_have_no_values_and_their_own_past():
-    scorer = compile_schema({"type": "object", "properties": dict.fromkeys("abcd", TEXT)})
-    gold = {"a": "Alice", "b": "Bonn Ltd", "c": "Paris", "d": "Dora"}
-    one, other = {"a": "Bonn Ltd", "b": "Alice"}, {"c": "Dora", "d": "Paris"}
-    results = [
-        scored("x", {**gold, **other}, gold=gold, scorer=scorer, model="base"),
-        scored("x", {**gold, **one, **other}, gold=gold, scorer=scorer, model="new"),
-    ]
-    data = shown(*results, judged=evaluate_base(results, "base", Rules()))
-    (body,) = [body for row, body in zip(data.rows, data.bodies, strict=True) if row.variant == "new"]
-    fields = body["attempts"][0]["fields"]
-    assert [(field["p"], field["m"], field.get("w")) for field in fields] == [
-        ("$", "swapped fields", "right before"),
-        ("$", "swapped fields", None),
-    ]
-    assert all("g" not in field and "x" not in field for field in fields)
 
 
 def test_a_green_case_shows_what_failed_in_it_and_known_failures_are_told_apart():

@@ -35,6 +35,18 @@ def call(fn, **more):
     return call_extractor(fn, **GIVEN, **more)
 
 
+def fails_with(error):
+    """Return an extractor that raises this, and one that does so later."""
+
+    def fails():
+        raise error
+
+    async def fails_later():
+        raise error
+
+    return fails, fails_later
+
+
 class Client:
     def method(self, document):
         return document
@@ -52,13 +64,11 @@ def positional_only(schema, document, /, case=3):
 
 SIGNATURES = {
     "none": (lambda: "x", "x"),
-    "two": (lambda document, schema: [document, schema], ["DOCUMENT", "SCHEMA"]),
     "any order": (lambda prompt, document: [prompt, document], ["PROMPT", "DOCUMENT"]),
     "keyword only": (lambda *, question: question, "QUESTION"),
     "defaults of its own": (lambda document, retries=3: [document, retries], ["DOCUMENT", 3]),
     "default of a known name is not used": (lambda model="m": model, "MODEL"),
-    "all": (lambda **rest: sorted(rest), sorted(ARGUMENTS)),
-    "some and all": (lambda case, **rest: [case, len(rest)], ["CASE", 5]),
+    "some and all": (lambda case, **rest: [case, *sorted(rest)], ["CASE", *sorted({*ARGUMENTS} - {"case"})]),
     "star": (lambda document, *rest: [document, rest], ["DOCUMENT", []]),
     "positional only": (positional_only, ["SCHEMA", "DOCUMENT", "CASE"]),
     "method": (Client().method, "DOCUMENT"),
@@ -84,27 +94,14 @@ REFUSED = {
     "unknown": (lambda retries: 1, "known: "),
     "unknown keyword": (lambda *, zzz: 1, "asks for 'zzz'"),
     "no signature": (dict, "has no signature"),
-    "generator": (generator, "it has `yield` in it"),
-    "coroutine instead of a function": (None, "cannot be called"),
+    "generator": (generator, r"it has `yield` in it"),
 }
 
 
 @pytest.mark.parametrize(("fn", "message"), REFUSED.values(), ids=REFUSED)
 def test_an_unusable_extractor_is_told_what_is_wrong(fn, message):
-    with pytest.raises(ConfigError, match=message.replace("(", r"\(")):
+    with pytest.raises(ConfigError, match=message):
         call(fn)
-
-
-def test_the_extractors_own_exception_comes_through():
-    def fails(document):
-        raise KeyError(document)
-
-    async def fails_later(document):
-        raise KeyError(document)
-
-    for fn in (fails, fails_later):
-        with pytest.raises(KeyError, match="DOCUMENT"):
-            call(fn)
 
 
 async def slow_echo(document):
@@ -134,9 +131,7 @@ def test_a_shared_loop_serves_all_calls_and_several_threads():
         for thread in threads:
             thread.join()
         call(which, loop=loop)
-    assert len(loops) == 5
-    assert len(set(loops)) == 1
-    assert loops[0].is_closed()
+    assert (len(loops), len(set(loops)), loops[0].is_closed()) == (5, 1, True)
 
 
 def test_a_closed_loop_cancels_what_still_runs_and_starts_anew():
@@ -149,10 +144,9 @@ def test_a_closed_loop_cancels_what_still_runs_and_starts_anew():
             states.append("cancelled")
             raise
 
-    async def starts(document):
+    async def starts():
         states.append(asyncio.create_task(left_behind()))
         await asyncio.sleep(0)
-        return document
 
     loop = BackgroundLoop()
     call(starts, loop=loop)
@@ -163,178 +157,48 @@ def test_a_closed_loop_cancels_what_still_runs_and_starts_anew():
     loop.close()
 
 
+ABOUT_LOOPS = [
+    "Timeout context manager should be used inside a task",
+    "Task <Task-1> got Future <Future> attached to a different loop",
+    "<asyncio.locks.Lock object> is bound to a different event loop",
+    "Event loop is closed",
+    "There is no current event loop in thread 'x'.",
+    "no running event loop",
+]
+
+
+@pytest.mark.parametrize("message", [*ABOUT_LOOPS, "the model is closed for a different reason"])
+def test_an_extractors_own_error_comes_through_and_one_about_event_loops_says_where_it_runs(message):
+    for extractor in fails_with(RuntimeError(message)):
+        with pytest.raises(RuntimeError) as raised:
+            call(extractor)
+        notes = "".join(getattr(raised.value, "__notes__", []))
+        assert ("inside an async extractor, at its first call" in notes) == (message in ABOUT_LOOPS)
+
+
+# --- what is made of what it returns
+
+
 class Line(pydantic.BaseModel):
     net_price: float = pydantic.Field(alias="netPrice")
 
 
-def test_pydantic_models_become_json_under_their_aliases():
-    line = Line(netPrice=1.5)
-    assert as_extraction(line).output == {"netPrice": 1.5}
-    assert as_extraction([line, {"a": 1}]).output == [{"netPrice": 1.5}, {"a": 1}]
-    assert as_extraction(Extraction(line, cost_usd=0.1)) == Extraction({"netPrice": 1.5}, cost_usd=0.1)
+OUTPUTS = {
+    "model": (Line(netPrice=1.5), {"netPrice": 1.5}),  # under its aliases
+    "models": ([Line(netPrice=1.5), {"a": 1}], [{"netPrice": 1.5}, {"a": 1}]),
+    "model in an Extraction": (Extraction(Line(netPrice=1.5)), {"netPrice": 1.5}),
+    "other types": ({"total": Decimal("12.10"), "rows": ({"n": 1},)}, {"total": 12.1, "rows": [{"n": 1}]}),
+}
 
 
-def test_plain_output_is_not_touched():
-    output = {"a": [1]}
-    assert as_extraction(output).output is output
+@pytest.mark.parametrize(("returned", "output"), OUTPUTS.values(), ids=OUTPUTS)
+def test_other_dresses_of_json_are_taken_for_what_they_are(returned, output):
+    assert call(lambda: returned).output == output
 
 
-def test_a_reported_latency_stays_and_a_missing_one_is_measured():
-    assert call(lambda: Extraction("x", latency_s=12.5)).latency_s == 12.5
-    measured = call(lambda: "x").latency_s
-    assert measured is not None
-    assert measured >= 0
-
-
-class ClientUsage:
-    prompt_tokens = 3
-    completion_tokens = 4
-
-
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        (None, None),
-        ({"prompt_tokens": 3}, Usage(prompt_tokens=3)),
-        (Usage(total_tokens=1), Usage(total_tokens=1)),
-        (ClientUsage(), Usage(prompt_tokens=3, completion_tokens=4)),
-        (SimpleNamespace(input_tokens=3, output_tokens=4), Usage(prompt_tokens=3, completion_tokens=4)),
-        (SimpleNamespace(prompt_tokens=None, completion_tokens=None), Usage()),
-        ({"prompt_tokens": 3, "total_tokens": 7, "details": {"cached": 1}}, Usage(prompt_tokens=3, total_tokens=7)),
-    ],
-    ids=["none", "mapping", "default", "object", "other names", "no counts", "details"],
-)
-def test_usage_in_every_form(usage, expected):
-    assert as_extraction(Extraction("x", usage=usage)).usage == expected
-
-
-@pytest.mark.parametrize(("value", "amount"), [(0.5, 0.5), (2, 2.0), (Decimal("0.002"), 0.002), (None, None)])
-def test_what_a_call_took_is_a_number(value, amount):
-    made = as_extraction(Extraction("x", cost_usd=value, latency_s=value))
-    assert (made.cost_usd, made.latency_s) == (amount, amount)
-
-
-@pytest.mark.parametrize("name", ["cost_usd", "latency_s"])
-@pytest.mark.parametrize("value", ["0.5", -1, math.nan, math.inf, True, [1]])
-def test_a_cost_or_time_that_is_none_is_refused(name, value):
-    with pytest.raises(ConfigError, match=rf"Extraction\({name}=...\) takes a number, 0 or more"):
-        as_extraction(Extraction("x", **{name: value}))
-
-
-@pytest.mark.parametrize("count", ["5", -1, 1.5, True])
-def test_tokens_are_whole_numbers(count):
-    with pytest.raises(ConfigError, match="whole numbers of tokens, 0 or more, for prompt_tokens"):
-        as_extraction(Extraction("x", usage={"prompt_tokens": count}))
-
-
-@pytest.mark.parametrize(("usage", "message"), [({"promt_tokens": 1}, "prompt_tokens"), (7, "not 7")])
-def test_usage_that_is_none_is_refused(usage, message):
-    with pytest.raises(ConfigError, match=message):
-        as_extraction(Extraction("x", usage=usage))
-
-
-class ContextWindowExceededError(Exception):
-    """As litellm names it."""
-
-
-class StatusError(Exception):
-    status_code = 400
-
-
-BROKE = FailureKind.EXTRACTOR_ERROR
-SCHEMA_REJECTIONS = (
-    "Invalid schema for response_format 'extraction': In context=(), 'additionalProperties' is required to be supplied",
-    "litellm.BadRequestError: OpenAIException - Invalid schema for response_format 'x': schema must have 5000 properties",
-    "The specified schema produces a constraint that has too many states for serving.",
-    "A schema in GenerationConfig in the request exceeds the maximum allowed nesting depth.",
-    "Invalid JSON payload received. Unknown name \"const\" at 'generation_config.response_schema.properties[0]'",
-    "output_format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
-    "Schema is too complex for compilation. Simplify your tool schemas or reduce the number of strict tools.",
-    "The compiled grammar is too large, which would cause performance issues.",
-    "The provided JSON schema contains features not supported by xgrammar.",
-    "Failed to convert the grammar from JSON schema to EBNF",
-)
-
-
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (ContextWindowExceededError("x"), FailureKind.CONTEXT_LENGTH),
-        (StatusError("prompt is too long: 210000 tokens > 200000 maximum"), FailureKind.CONTEXT_LENGTH),
-        (StatusError("A maximum of 100 PDF pages may be provided."), FailureKind.PAGE_LIMIT),
-        (StatusError("The document has 1200 pages, which exceeds what is supported"), FailureKind.PAGE_LIMIT),
-        (StatusError("Output blocked by content filtering policy"), FailureKind.REFUSAL),
-        *((StatusError(text), FailureKind.SCHEMA_REJECTED) for text in SCHEMA_REJECTIONS),
-        (StatusError("invalid model"), FailureKind.EXTRACTOR_ERROR),
-        (StatusError("Unsupported parameter: 'response_format' is not supported with this model"), BROKE),
-        (StatusError("tools[0].function.parameters: a list is wanted"), BROKE),
-        (ValueError("Invalid schema for response_format"), BROKE),
-        (ValueError("my page limit of the context window"), FailureKind.EXTRACTOR_ERROR),
-    ],
-)
-def test_what_an_exception_means(error, kind):
-    assert failure_of(error).kind is kind
-
-
-@pytest.mark.parametrize("kind", sorted(DECLINED))
-@pytest.mark.parametrize("later", [False, True], ids=["sync", "async"])
-def test_an_extractor_says_that_its_model_declined(kind, later):
-    def extract(document):
-        raise ExtractionFailure(str(kind), "1,200 pages", usage={"prompt_tokens": 3}, cost_usd=0.25)
-
-    async def extract_later(document):
-        extract(document)
-
-    found = call_extractor(extract_later if later else extract, document="a")
-    assert found.failure == Failure(kind=kind, message="1,200 pages")
-    assert (found.output, found.cost_usd, found.usage) == (None, 0.25, Usage(prompt_tokens=3))
-    assert found.latency_s is not None
-
-
-def test_a_declined_call_costs_nothing_unless_the_extractor_says_so():
-    def extract(document):
-        raise ExtractionFailure("page_limit", "too long")
-
-    assert call_extractor(extract, document="a").cost_usd == 0.0
-
-
-@pytest.mark.parametrize("kind", ["page_limits", "extractor_error", "no_json"])
-def test_a_kind_that_is_none_of_a_provider_s_is_refused(kind):
-    with pytest.raises(ConfigError, match=f"no kind '{kind}'.*page_limit"):
-        ExtractionFailure(kind, "x")
-
-
-ASYNC_SUITE = """
-import pytest
-from pytest_extract.extraction.call import call_extractor
-
-async def extract(document):
-    return document
-
-@pytest.mark.asyncio
-async def test_inside_pytest_asyncio():
-    assert call_extractor(extract, document="a").output == "a"
-
-@pytest.fixture
-async def client():
-    yield "c"
-
-@pytest.mark.asyncio
-async def test_beside_an_async_fixture(client):
-    assert call_extractor(extract, document=client).output == "c"
-
-def test_sync():
-    assert call_extractor(extract, document="b").output == "b"
-"""
-
-
-def test_it_gets_along_with_pytest_asyncio(pytester):
-    pytest.importorskip("pytest_asyncio")
-    pytester.makepyfile(ASYNC_SUITE)
-    pytester.makeini(
-        "[pytest]\nasyncio_mode = auto\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function"
-    )
-    pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=3)
+@pytest.mark.parametrize("output", [{"a": [1]}, {"a": math.nan}, {"a": 10**5000}], ids=["plain", "nan", "digits"])
+def test_what_a_model_can_write_is_not_touched(output):
+    assert call(lambda: output).output is output
 
 
 @pytest.mark.parametrize("output", [{"rows": [{"price": {1}}]}, {"rows": [{"price": object()}]}], ids=["set", "object"])
@@ -343,44 +207,50 @@ def test_an_output_that_is_no_json_is_a_mistake_of_the_extractor(output):
         call(lambda: output)
 
 
-@pytest.mark.parametrize("output", [{"a": math.nan}, {"a": 10**5000}], ids=["nan", "digits"])
-def test_what_a_model_can_write_stays_to_fail_as_its_output(output):
-    assert call(lambda: output).output is output
+def test_a_reported_latency_stays_and_a_missing_one_is_measured():
+    assert call(lambda: Extraction("x", latency_s=12.5)).latency_s == 12.5
+    assert 0 <= call(lambda: "x").latency_s < 12
 
 
-def test_other_dresses_of_json_are_taken_for_what_they_are():
-    assert call(lambda: {"total": Decimal("12.10"), "rows": ({"n": 1},)}).output == {"total": 12.1, "rows": [{"n": 1}]}
+USAGES = {
+    "none": (None, None),
+    "mapping": ({"prompt_tokens": 3}, Usage(prompt_tokens=3)),
+    "default": (Usage(total_tokens=1), Usage(total_tokens=1)),
+    "other names": (SimpleNamespace(input_tokens=3, output_tokens=4), Usage(prompt_tokens=3, completion_tokens=4)),
+    "no counts": (SimpleNamespace(prompt_tokens=None, completion_tokens=None), Usage()),
+    "details": ({"total_tokens": 7, "details": {"cached": 1}}, Usage(total_tokens=7)),
+}
+
+
+@pytest.mark.parametrize(("usage", "expected"), USAGES.values(), ids=USAGES)
+def test_usage_in_every_form(usage, expected):
+    assert as_extraction(Extraction("x", usage=usage)).usage == expected
+
+
+@pytest.mark.parametrize(("value", "amount"), [(2, 2.0), (Decimal("0.002"), 0.002), (None, None)])
+def test_what_a_call_took_is_a_number(value, amount):
+    made = as_extraction(Extraction("x", cost_usd=value, latency_s=value))
+    assert (made.cost_usd, made.latency_s) == (amount, amount)
+
+
+A_NUMBER = r"Extraction\(\w+=...\) takes a number, 0 or more"
+TOKENS = "whole numbers of tokens, 0 or more, for prompt_tokens"
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("name", "values", "message"),
     [
-        ("Timeout context manager should be used inside a task", True),
-        ("Task <Task-1> got Future <Future> attached to a different loop", True),
-        ("<asyncio.locks.Lock object> is bound to a different event loop", True),
-        ("Event loop is closed", True),
-        ("There is no current event loop in thread 'x'.", True),
-        ("no running event loop", True),
-        ("the model is closed for a different reason", False),
+        ("cost_usd", ["0.5", -1, math.nan, math.inf, True, [1]], A_NUMBER),
+        ("latency_s", ["0.5", -1], A_NUMBER),
+        ("usage", [{"prompt_tokens": count} for count in ("5", -1, 1.5, True)], TOKENS),
+        ("usage", [{"promt_tokens": 1}], "prompt_tokens"),
+        ("usage", [7], "not 7"),
     ],
 )
-def test_an_error_about_event_loops_says_where_extractors_run(message, told):
-    def plain():
-        raise RuntimeError(message)
-
-    async def later():
-        raise RuntimeError(message)
-
-    for extractor in (plain, later):
-        with pytest.raises(RuntimeError) as raised:
-            call(extractor)
-        notes = getattr(raised.value, "__notes__", [])
-        assert any("inside an async extractor, at its first call" in note for note in notes) == told
-
-
-def test_an_outage_that_an_extractor_returns_is_raised():
-    with pytest.raises(ProviderOutage, match=r"broke down while it answered \(finish_reason=error\)"):
-        call(lambda: Extraction('{"a": 1}', finish_reason="error"))
+def test_a_cost_a_time_or_usage_that_is_none_is_refused(name, values, message):
+    for value in values:
+        with pytest.raises(ConfigError, match=message):
+            as_extraction(Extraction("x", **{name: value}))
 
 
 TEXT = '{"total": 1}'
@@ -388,34 +258,17 @@ CHOICE = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", 
 CALL = {"id": "c1", "type": "function", "function": {"name": "save", "arguments": TEXT}}
 CALLED = {"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [CALL]}}
 CHAT = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [CHOICE]}
-
-
-def spoken(value):
-    """Make objects of mappings, as a client does."""
-    if isinstance(value, dict):
-        return SimpleNamespace(**{name: spoken(inner) for name, inner in value.items()})
-    return [spoken(inner) for inner in value] if isinstance(value, list) else value
-
+SAID = [{"type": "text", "text": TEXT}]
+USED = [{"type": "tool_use", "name": "save", "input": {}}]
+OUT = [{"type": "message", "content": [{"type": "output_text", "text": TEXT}]}]
 
 RESPONSES = {
     "chat completion": CHAT,
     "choices alone": {"choices": [{"message": {"content": TEXT}}]},
     "chat completion with a tool call": {**CHAT, "choices": [CALLED]},
-    "responses": {
-        "object": "response",
-        "output": [{"type": "message", "content": [{"type": "output_text", "text": TEXT}]}],
-    },
-    "message of Anthropic": {
-        "type": "message",
-        "role": "assistant",
-        "content": [{"type": "text", "text": TEXT}],
-        "stop_reason": "end_turn",
-    },
-    "tool of Anthropic": {
-        "type": "message",
-        "content": [{"type": "tool_use", "name": "save", "input": {}}],
-        "stop_reason": "tool_use",
-    },
+    "responses": {"object": "response", "output": OUT},
+    "Anthropic": {"type": "message", "role": "assistant", "content": SAID, "stop_reason": "end_turn"},
+    "tool of Anthropic": {"type": "message", "content": USED, "stop_reason": "tool_use"},
     "Gemini": {"candidates": [{"content": {"parts": [{"text": TEXT}], "role": "model"}}]},
     "Ollama": {"model": "m", "message": {"role": "assistant", "content": TEXT}, "done": True},
     "Bedrock": {"output": {"message": {"role": "assistant", "content": [{"text": TEXT}]}}, "stopReason": "end_turn"},
@@ -429,44 +282,113 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("as_object", [False, True], ids=["mapping", "object"])
+def spoken(value):
+    """Make objects of mappings, as a client does."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{name: spoken(inner) for name, inner in value.items()})
+    return [spoken(inner) for inner in value] if isinstance(value, list) else value
+
+
 @pytest.mark.parametrize("response", (RESPONSES | PARTS).values(), ids=RESPONSES | PARTS)
-def test_a_response_of_a_client_is_a_mistake_of_the_extractor(response, as_object):
-    with pytest.raises(ConfigError, match="returned a response as a client gives it; return the text"):
-        call(lambda: spoken(response) if as_object else response)
-
-
-@pytest.mark.parametrize("response", RESPONSES.values(), ids=RESPONSES)
-def test_the_body_of_a_response_as_text_is_a_mistake_of_the_extractor(response):
-    with pytest.raises(ConfigError, match="returned a response"):
-        call(lambda: json.dumps(response, indent=1))
+def test_a_response_of_a_client_is_a_mistake_of_the_extractor(response):
+    forms = [response, spoken(response), *([json.dumps(response)] if response in RESPONSES.values() else [])]
+    for returned in forms:
+        with pytest.raises(ConfigError, match="returned a response as a client gives it; return the text"):
+            call(lambda returned=returned: returned)
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("module", ["openai.types.chat:ChatCompletion", "litellm:ModelResponse"])
-def test_a_response_is_known_in_the_classes_of_the_clients(module):
-    package, name = module.split(":")
+@pytest.mark.parametrize(("package", "name"), [("openai.types.chat", "ChatCompletion"), ("litellm", "ModelResponse")])
+def test_a_response_is_known_in_the_classes_of_the_clients(package, name):
     made = getattr(pytest.importorskip(package), name)(**CHAT)
     with pytest.raises(ConfigError, match=r"response\.choices\[0\]\.message\.content"):
         call(lambda: made)
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        {"choices": ["a", "b"], "output": 1},
-        {"content": "text", "role": "author"},
-        {"message": {"content": "text"}},
-        {"function": "sales", "arguments": TEXT},
-        {"name": "save", "arguments": TEXT},
-        json.dumps(CALL),
-        '{"choices": [',
-    ],
-)
+MODELS_WRITE = [
+    {"choices": ["a", "b"], "output": 1},
+    {"content": "text", "role": "author"},
+    {"message": {"content": "text"}},
+    {"function": "sales", "arguments": TEXT},
+    {"name": "save", "arguments": TEXT},
+    json.dumps(CALL),
+    '{"choices": [',
+]
+
+
+@pytest.mark.parametrize("output", MODELS_WRITE, ids=str)
 def test_what_a_model_may_write_is_an_output(output):
     assert call(lambda: output).output == output
 
 
 def test_a_response_is_an_output_where_the_gold_is_one():
-    case = SimpleNamespace(gold=CHAT)
-    assert call_extractor(lambda case: CHAT, case=case).output == CHAT
+    assert call_extractor(lambda case: CHAT, case=SimpleNamespace(gold=CHAT)).output == CHAT
+
+
+# --- what did not work
+
+
+def test_an_outage_that_an_extractor_returns_is_raised():
+    with pytest.raises(ProviderOutage, match=r"broke down while it answered \(finish_reason=error\)"):
+        call(lambda: Extraction('{"a": 1}', finish_reason="error"))
+
+
+@pytest.mark.parametrize("kind", sorted(DECLINED))
+def test_an_extractor_says_that_its_model_declined(kind):
+    for extract in fails_with(ExtractionFailure(str(kind), "1,200 pages", usage={"prompt_tokens": 3}, cost_usd=0.25)):
+        found = call(extract)
+        assert found.failure == Failure(kind=kind, message="1,200 pages")
+        assert (found.output, found.cost_usd, found.usage) == (None, 0.25, Usage(prompt_tokens=3))
+        assert found.latency_s is not None
+
+
+def test_a_declined_call_costs_nothing_unless_the_extractor_says_so():
+    assert call(fails_with(ExtractionFailure("page_limit", "too long"))[0]).cost_usd == 0.0
+
+
+@pytest.mark.parametrize("kind", ["page_limits", "extractor_error", "no_json"])
+def test_a_kind_that_is_none_of_a_provider_s_is_refused(kind):
+    with pytest.raises(ConfigError, match=f"no kind '{kind}'.*page_limit"):
+        ExtractionFailure(kind, "x")
+
+
+class ContextWindowExceededError(Exception):
+    """As litellm names it."""
+
+
+class StatusError(Exception):
+    status_code = 400
+
+
+BROKE = FailureKind.EXTRACTOR_ERROR
+SCHEMA_REJECTIONS = [
+    "Invalid schema for response_format 'extraction': In context=(), 'additionalProperties' is required to be supplied",
+    "The specified schema produces a constraint that has too many states for serving.",
+    "A schema in GenerationConfig in the request exceeds the maximum allowed nesting depth.",
+    "Invalid JSON payload received. Unknown name \"const\" at 'generation_config.response_schema.properties[0]'",
+    "output_format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+    "Schema is too complex for compilation. Simplify your tool schemas or reduce the number of strict tools.",
+    "The compiled grammar is too large, which would cause performance issues.",
+    "The provided JSON schema contains features not supported by xgrammar.",
+    "Failed to convert the grammar from JSON schema to EBNF",
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ContextWindowExceededError("x"), FailureKind.CONTEXT_LENGTH),
+        (StatusError("prompt is too long: 210000 tokens > 200000 maximum"), FailureKind.CONTEXT_LENGTH),
+        (StatusError("A maximum of 100 PDF pages may be provided."), FailureKind.PAGE_LIMIT),
+        (StatusError("The document has 1200 pages, which exceeds what is supported"), FailureKind.PAGE_LIMIT),
+        (StatusError("Output blocked by content filtering policy"), FailureKind.REFUSAL),
+        *((StatusError(text), FailureKind.SCHEMA_REJECTED) for text in SCHEMA_REJECTIONS),
+        (StatusError("invalid model"), BROKE),
+        (StatusError("Unsupported parameter: 'response_format' is not supported with this model"), BROKE),
+        (StatusError("tools[0].function.parameters: a list is wanted"), BROKE),
+        (ValueError("Invalid schema for response_format"), BROKE),
+        (ValueError("my page limit of the context window"), BROKE),
+    ],
+)
+def test_what_an_exception_means(error, kind):
+    assert failure_of(error).kind is kind

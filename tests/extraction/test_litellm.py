@@ -20,41 +20,37 @@ from tests.llm_server import (
     context_length,
     empty,
     filtered,
-    llm_server,
     rate_limited,
     refused,
     server_error,
     truncated,
 )
 
-__all__ = ["llm_server"]
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}}}
 
 
 def document(media_type="text/plain", content=b"Total: 7", name="a.txt"):
     url = f"data:{media_type};base64,{base64.b64encode(content).decode()}"
-    return SimpleNamespace(
-        media_type=media_type,
-        bytes=content,
-        text=content.decode("latin-1"),
-        given_text=None,
-        data_url=url,
-        path=Path("docs") / name,
-    )
+    text = content.decode("latin-1")
+    path = Path("docs") / name
+    return SimpleNamespace(media_type=media_type, bytes=content, text=text, given_text=None, data_url=url, path=path)
 
 
 def extract(doc=None, schema=SCHEMA, *, prompt=None, question=None, **options):
     extractor = LitellmExtractor(model=MODEL, retry=Retry(attempts=3, timeout_s=20), sleep=lambda _: None, **options)
-    return call_extractor(
-        extractor, document=doc or document(), schema=schema, question=question, prompt=prompt, model=MODEL, case=None
-    )
+    given = {"document": doc or document(), "schema": schema, "question": question, "prompt": prompt}
+    return call_extractor(extractor, **given, model=MODEL, case=None)
+
+
+def content(prompt=None, *, doc=None, schema=SCHEMA, question=None, structured=False):
+    (message,) = messages(doc or document(), schema, question=question, prompt=prompt, structured=structured)
+    return message["content"]
 
 
 def test_prompt_mode_sends_instructions_schema_question_and_text(llm_server):
     llm_server.say(answer('{"total": 7}'))
     got = extract(question="What was billed?")
-    assert got.output == '{"total": 7}'
-    assert (got.finish_reason, got.recorded, got.failure) == ("stop", False, None)
+    assert (got.output, got.finish_reason, got.recorded, got.failure) == ('{"total": 7}', "stop", False, None)
     assert got.usage.total_tokens == 18
     (body,) = llm_server.bodies
     (message,) = body["messages"]
@@ -62,11 +58,6 @@ def test_prompt_mode_sends_instructions_schema_question_and_text(llm_server):
         assert part in message["content"]
     assert body["temperature"] == 0.0
     assert "response_format" not in body
-
-
-def test_the_cases_prompt_stands_in_place_of_ours(llm_server):
-    extract(prompt="Read it aloud.")
-    assert llm_server.bodies[0]["messages"][0]["content"].startswith("Read it aloud.\n\nJSON Schema")
 
 
 BILL = {
@@ -83,33 +74,30 @@ BILL = {
 }
 
 
+def strict(**properties):
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
 def test_structured_mode_sends_a_strict_schema_in_place_of_the_prompt_s(llm_server):
     llm_server.say(answer('{"total": 7, "notes": null, "rows": [{"name": null}, {"name": "Zoë"}]}'))
     got = extract(mode="structured", schema=BILL, question="What was billed?")
     (body,) = llm_server.bodies
-    row = {"type": "object", "properties": {"name": {"type": ["string", "null"]}}, "required": ["name"]}
+    optional = {"type": ["string", "null"]}
+    rows = {"type": "array", "items": strict(name=optional)}
+    schema = strict(total={"type": "number"}, notes=optional, rows=rows)
     assert body["response_format"] == {
         "type": "json_schema",
-        "json_schema": {
-            "name": "extraction",
-            "strict": True,
-            "schema": {
-                "type": "object",
-                "properties": {
-                    "total": {"type": "number"},
-                    "notes": {"type": ["string", "null"]},
-                    "rows": {"type": "array", "items": {**row, "additionalProperties": False}},
-                },
-                "required": ["total", "notes", "rows"],
-                "additionalProperties": False,
-            },
-        },
+        "json_schema": {"name": "extraction", "strict": True, "schema": schema},
     }
     (message,) = body["messages"]
     assert "Schema" not in message["content"]
     assert "notes" not in message["content"]
-    assert "Question: What was billed?" in message["content"]
-    assert "Document:\nTotal: 7" in message["content"]
+    assert message["content"].endswith("Question: What was billed?\n\nDocument:\nTotal: 7")
     assert got.output == '{"total": 7, "rows": [{}, {"name": "Zoë"}]}'
     assert got.adjustments == (
         "structured output is not held to `format` at /properties/rows/items/properties/name",
@@ -117,23 +105,21 @@ def test_structured_mode_sends_a_strict_schema_in_place_of_the_prompt_s(llm_serv
     )
 
 
+LIST = {"type": "array", "items": SCHEMA}
+
+
 @pytest.mark.parametrize(
-    ("text", "output"),
+    ("schema", "text", "output"),
     [
-        ('{"value": [{"total": 1.50}, {"total": null}]}', '[{"total": 1.5}, {}]'),
-        ('{"value": [', '{"value": ['),
-        ("no JSON", "no JSON"),
+        (LIST, '{"value": [{"total": 1.50}, {"total": null}]}', '[{"total": 1.5}, {}]'),  # wrapped for the provider
+        (LIST, '{"value": [', '{"value": ['),
+        (LIST, "no JSON", "no JSON"),
+        (SCHEMA, '{ "total": 7.10 }', '{ "total": 7.10 }'),  # nothing to change, so as it was written
     ],
-    ids=["whole", "cut off", "none"],
 )
-def test_a_schema_of_a_list_is_wrapped_for_structured_mode_only(llm_server, text, output):
+def test_an_answer_to_a_strict_schema_is_given_in_terms_of_the_cases_own(llm_server, schema, text, output):
     llm_server.say(answer(text))
-    assert extract(mode="structured", schema={"type": "array", "items": SCHEMA}).output == output
-
-
-def test_an_answer_that_needs_no_change_stays_as_it_was_written(llm_server):
-    llm_server.say(answer('{ "total": 7.10 }'))
-    assert extract(mode="structured").output == '{ "total": 7.10 }'
+    assert extract(mode="structured", schema=schema).output == output
 
 
 def test_a_schema_that_cannot_be_strict_is_an_error_without_a_call(llm_server):
@@ -143,11 +129,9 @@ def test_a_schema_that_cannot_be_strict_is_an_error_without_a_call(llm_server):
     assert llm_server.requests == []
 
 
+PDF = {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERg=="}
 PARTS = {
-    "pdf": (
-        document("application/pdf", b"%PDF", "a.pdf"),
-        {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERg=="}},
-    ),
+    "pdf": (document("application/pdf", b"%PDF", "a.pdf"), {"type": "file", "file": PDF}),
     "image": (
         document("image/png", b"PNG"),
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,UE5H"}},
@@ -160,39 +144,28 @@ PARTS = {
 
 
 @pytest.mark.parametrize(("doc", "part"), PARTS.values(), ids=PARTS)
-def test_a_document_goes_as_the_providers_own_part(llm_server, doc, part):
-    extract(doc)
-    text, sent = llm_server.bodies[0]["messages"][0]["content"]
+def test_a_document_goes_as_the_providers_own_part(doc, part):
+    text, sent = content(doc=doc)
     assert sent == part
     assert "Document:" not in text["text"]
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.png", "a.wav"])
-def test_a_text_that_the_project_gives_goes_in_place_of_the_file(llm_server, name):
+def test_a_text_that_the_project_gives_goes_in_place_of_the_file(name):
     doc = Document(Path("nowhere") / name)
     doc.read_by(lambda _: "Total: 7 of [name]")
-    llm_server.say(answer("{}"))
-    extract(doc, prompt="Read {document}.")
-    assert llm_server.bodies[0]["messages"][0]["content"].startswith("Read Total: 7 of [name].")
+    assert content("Read {document}.", doc=doc).startswith("Read Total: 7 of [name].")
 
 
-def test_svg_goes_as_text(llm_server):
-    extract(document("image/svg+xml", b"<svg/>"))
-    assert llm_server.bodies[0]["messages"][0]["content"].endswith("Document:\n<svg/>")
+def test_svg_goes_as_text():
+    assert content(doc=document("image/svg+xml", b"<svg/>")).endswith("Document:\n<svg/>")
 
 
+CALLED = [{"id": "1", "type": "function", "function": {"name": "save", "arguments": "{}"}}]
 FAILURES = {
     "empty": (empty(), FailureKind.EMPTY_RESPONSE, "finish reason: stop"),
-    "thoughts": (
-        answer(None, reasoning_content='{"a": 1}'),
-        FailureKind.EMPTY_RESPONSE,
-        "stands in `reasoning_content`",
-    ),
-    "tool": (
-        answer(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "save", "arguments": "{}"}}]),
-        FailureKind.EMPTY_RESPONSE,
-        "stands in `tool_calls`",
-    ),
+    "thoughts": (answer(None, reasoning_content="{}"), FailureKind.EMPTY_RESPONSE, "stands in `reasoning_content`"),
+    "tool": (answer(None, tool_calls=CALLED), FailureKind.EMPTY_RESPONSE, "stands in `tool_calls`"),
     "refused": (refused("Not this one."), FailureKind.REFUSAL, "Not this one."),
     "filtered": (filtered(), FailureKind.REFUSAL, "content filter"),
     "context length": (context_length(), FailureKind.CONTEXT_LENGTH, "8192 tokens"),
@@ -203,9 +176,8 @@ FAILURES = {
 def test_what_the_model_declines_is_a_failure_of_the_output(llm_server, reply, kind, message):
     llm_server.say(reply)
     failure = extract().failure
-    assert failure.kind is kind
+    assert (failure.kind, len(llm_server.requests)) == (kind, 1)
     assert message in failure.message
-    assert len(llm_server.requests) == 1
 
 
 def test_a_cut_off_answer_keeps_its_finish_reason(llm_server):
@@ -214,20 +186,12 @@ def test_a_cut_off_answer_keeps_its_finish_reason(llm_server):
     assert (got.output, got.finish_reason, got.failure) == ('{"total": ', "length", None)
 
 
-def test_limits_and_outages_are_sat_out(llm_server):
+def test_limits_are_sat_out_and_an_outage_is_an_error_and_no_output(llm_server):
     llm_server.say(rate_limited(1), server_error(), answer('{"total": 7}'))
     assert extract().output == '{"total": 7}'
-
-
-def test_an_outage_is_an_error_and_no_output(llm_server):
     llm_server.otherwise = server_error()
     with pytest.raises(LlmError, match="after 3 attempts"):
         extract()
-
-
-def test_an_unknown_mode_is_refused():
-    with pytest.raises(ConfigError, match="did you mean 'structured'"):
-        LitellmExtractor(model=MODEL, mode="structred")
 
 
 @pytest.mark.parametrize(
@@ -249,15 +213,15 @@ def test_an_option_that_the_call_sets_itself_is_refused(options, told):
             build_judge(model=MODEL, options=options)
 
 
+def test_an_unknown_mode_is_refused():
+    with pytest.raises(ConfigError, match="did you mean 'structured'"):
+        LitellmExtractor(model=MODEL, mode="structred")
+
+
 def test_parameters_name_what_changes_answers_and_no_secret():
     extractor = LitellmExtractor(model=MODEL, options={"api_key": "k", "max_tokens": 9, "temperature": 0.5})
-    assert extractor.extract_params == {
-        "extractor": "litellm",
-        "mode": "prompt",
-        "instructions": 1,
-        "temperature": 0.5,
-        "max_tokens": 9,
-    }
+    of_options = {"temperature": 0.5, "max_tokens": 9}
+    assert extractor.extract_params == {"extractor": "litellm", "mode": "prompt", "instructions": 1, **of_options}
 
 
 def test_the_model_sees_no_scoring_annotations():
@@ -283,41 +247,28 @@ def test_the_model_sees_no_scoring_annotations():
     ("key", "shown"), [("\u59d3\u540d", '"\u59d3\u540d"'), ("odd\ud800", '"odd\\ud800"')], ids=["script", "half a pair"]
 )
 def test_a_schema_is_shown_in_its_own_script(key, shown):
-    schema = {"type": "object", "properties": {key: {"type": "string"}}}
-    (message,) = messages(document(), schema, question=None, prompt=None)
-    assert shown in message["content"]
-    message["content"].encode()  # can be sent
+    sent = content(schema={"type": "object", "properties": {key: {"type": "string"}}})
+    assert shown in sent
+    sent.encode()  # can be sent
 
 
-def content(prompt, *, doc=None, question=None, structured=False):
-    (message,) = messages(doc or document(), SCHEMA, question=question, prompt=prompt, structured=structured)
-    return message["content"]
+# --- the case's own prompt
 
 
 @pytest.mark.parametrize("braces", ["{%s}", "{{ %s }}", "{{%s}}"])
 def test_a_prompt_says_where_things_stand_and_they_stand_there_once(braces):
-    prompt = (
-        "From "
-        + " / ".join(braces % name for name in ("document_name", "document", "question"))
-        + " by "
-        + braces % "schema"
-    )
+    named = [braces % name for name in ("document_name", "document", "question", "schema")]
     hostile = document(content=b"Total: 7 {schema} {{question}}")
-    sent = content(prompt, doc=hostile, question="How much?")
-    assert sent.startswith("From a.txt / Total: 7 {schema} {{question}} / How much? by {\n")
+    sent = content("From " + " / ".join(named), doc=hostile, question="How much?")
+    assert sent.startswith("From a.txt / Total: 7 {schema} {{question}} / How much? / {\n")
     assert (sent.count("Total: 7"), sent.count("How much?"), sent.count('"total"')) == (1, 1, 1)
     assert "Document:" not in sent
 
 
-def test_an_empty_prompt_stands_in_place_of_ours():
-    assert content("\n", doc=document()).startswith("JSON Schema:")
-
-
-def test_what_a_prompt_does_not_name_follows_below_it():
-    assert content("Read {document}.", question="Why?").split("\n\n")[1:] == [
-        content("x").split("\n\n")[1],
-        "Question: Why?",
-    ]
+def test_a_prompt_stands_in_place_of_ours_and_what_it_does_not_name_follows_below_it():
+    assert content("Read it aloud.").startswith("Read it aloud.\n\nJSON Schema:\n{")
+    assert content("\n").startswith("JSON Schema:")
+    assert content("Read {document}.", question="Why?").endswith("}\n\nQuestion: Why?")
     assert content("Read it.", structured=True) == "Read it.\n\nDocument:\nTotal: 7"
     assert '"total"' in content("Give {schema}", structured=True)
     text, attached = content("Read {document}.", doc=document("application/pdf", b"%PDF", "a.pdf"))

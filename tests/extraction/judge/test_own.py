@@ -1,0 +1,183 @@
+"""The judges that ask nobody, and a user's own."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+
+from pytest_extract.core.results import Alignment, JudgeAnswer
+from pytest_extract.extraction.caching_judge import build_judge
+from pytest_extract.extraction.judges import UnansweredQuestion, ask_exact, ask_fuzzy, identity_of, similarity
+from tests.extraction.judge.questions import align, equal
+from tests.strategies import json_values, nested
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "exact", "fuzzy"),
+    [
+        ("ACME  Inc", "acme inc", 1.0, 1.0),
+        ("e\u0301", "\u00e9", 1.0, 1.0),
+        ("Straße", "STRASSE", 1.0, 1.0),
+        ("abcd", "abcx", 0.0, 0.75),
+        ("", "", 1.0, 1.0),
+        ("1", 1, 0.0, 1.0),
+        ({"a": "X", "b": 1}, {"b": 1, "a": "x"}, 1.0, 1.0),
+        (True, 1, 0.0, 0.0),
+    ],
+)
+def test_values_are_compared_by_their_letters(gold, extracted, exact, fuzzy):
+    assert build_judge("exact")([equal(gold, extracted)])[0].score == exact
+    assert build_judge("fuzzy")([equal(gold, extracted)])[0].score == fuzzy
+
+
+@given(json_values, json_values)
+def test_similarity_is_bounded_symmetric_and_1_on_itself(gold, extracted):
+    assert 0.0 <= similarity(gold, extracted) == similarity(extracted, gold) <= 1.0
+    assert similarity(gold, gold) == 1.0
+
+
+ROWS = [{"name": "Bolt M8", "n": 2}, {"name": "Nut", "n": 7}]
+FOUND = [{"name": "nut", "n": 7}, {"name": "Bolt M9", "n": 2}, {"name": "§", "x": None}]
+
+
+def test_rows_are_paired():
+    assert ask_exact([align(ROWS, FOUND)]) == [Alignment(((1, 0),), (0,), (1, 2), "rows equal after folding")]
+    assert ask_fuzzy([align(ROWS, FOUND)]) == [Alignment(((0, 1), (1, 0)), (), (2,), "best fit of the letters")]
+    assert ask_exact([align(["a", "b", "a"], ["A", "c"])])[0].pairs == ((0, 0),)
+    assert ask_fuzzy([align(["abcd", "x"], ["y", "abce"])])[0].pairs == ((0, 1),)
+
+
+@pytest.mark.parametrize("ask", [ask_exact, ask_fuzzy])
+def test_nothing_to_pair_and_no_depth_crash(ask):
+    nothing = [([], [1]), ([1], []), ([], []), ("no list", [1]), ([1], None)]
+    assert [found.pairs for found in ask([align(*sides) for sides in nothing])] == [()] * 5
+    assert ask([equal(nested(10_000, []), 1)]) == [UnansweredQuestion("the values are nested too deeply to compare")]
+
+
+# --- a user's own
+
+
+def exits(questions):
+    raise SystemExit(3)
+
+
+def raises(questions):
+    raise ValueError("sk-planted0123456789abcdef is no key")
+
+
+async def later(questions):
+    return [0.5 for _ in questions]
+
+
+class Untold:
+    def __repr__(self):
+        raise ValueError("no text")
+
+
+JUDGES = {
+    "async": (later, JudgeAnswer(0.5), None),
+    "bare score": (lambda questions: [0.25], JudgeAnswer(0.25), None),
+    "bare yes": (lambda questions: [True], JudgeAnswer(1.0), None),
+    "exits": (exits, None, "the judge raised SystemExit: 3"),
+    "raises": (raises, None, "the judge raised ValueError: [redacted: API key] is no key"),
+    "none": (lambda questions: [None], None, "the judge did not decide"),
+    "no list": (lambda questions: "1", None, "returned str of 1, not a list"),
+    "untold": (lambda questions: Untold(), None, "returned Untold, not a list"),
+    "too few": (lambda questions: [], None, "returned list of 0, not a list of as many answers as questions (1)"),
+    "out of range": (lambda questions: [2], None, "no number from 0 to 1"),
+    "no number from 0 to 1": (lambda questions: [float("nan")], None, "no number from 0 to 1"),
+    "wrong kind": (lambda questions: [Alignment(())], None, "answered Alignment where a JudgeAnswer"),
+    "other things": (lambda questions: ["yes"], None, "answered str where a JudgeAnswer"),
+}
+
+
+@pytest.mark.parametrize(("user", "expected", "why"), JUDGES.values(), ids=JUDGES)
+def test_the_users_own_judge(user, expected, why):
+    judge = build_judge(user=user)
+    question = equal("a", "b")
+    assert judge([question]) == [expected]
+    told = judge.why(question)
+    assert (told is None) if why is None else (why in told)
+
+
+def test_an_unsound_alignment_of_the_users_judge_is_none():
+    judge = build_judge(user=lambda questions: [Alignment(((0, 5),)), JudgeAnswer(1.0), Alignment(((0, 1), (1, 0)))])
+    rows = [align(["a", "b"], [str(n), "d"]) for n in range(3)]
+    assert judge(rows) == [None, None, Alignment(((0, 1), (1, 0)))]
+    assert "row 5 of 2" in judge.why(rows[0])
+
+
+def judged(questions, strict):
+    return [float(strict) for _ in questions]
+
+
+def with_variable(*, strict):
+    return lambda questions: judged(questions, strict)
+
+
+def with_keyword(*, strict):
+    def judge(questions, *, strict=strict):
+        return judged(questions, strict)
+
+    return judge
+
+
+def with_settings(*, strict):
+    settings = {"limits": {"strict": strict}}
+    return lambda questions: judged(questions, settings["limits"]["strict"])
+
+
+def wrapped(*, strict):
+    inner = with_keyword(strict=strict)
+
+    @functools.wraps(inner)
+    def judge(questions):
+        return inner(questions)
+
+    return judge
+
+
+@dataclass(frozen=True)
+class Plain:
+    strict: bool
+
+    def __call__(self, questions):
+        return judged(questions, self.strict)
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    strict: bool
+
+    def __call__(self, questions):
+        return self.ask(questions)
+
+    def ask(self, questions):
+        return judged(questions, self.strict)
+
+
+KINDS = {
+    "variable": with_variable,
+    "keyword": with_keyword,
+    "settings": with_settings,
+    "wrapped": wrapped,
+    "partial": lambda *, strict: functools.partial(judged, strict=strict),
+    "partial of an object": lambda *, strict: functools.partial(Slotted(strict)),
+    "method": lambda *, strict: Slotted(strict).ask,
+    "object": Plain,
+    "slots": Slotted,
+}
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+def test_a_judge_that_holds_another_value_never_gets_the_answers_of_the_first(tmp_path, make):
+    assert identity_of(make(strict=True)) == identity_of(make(strict=True)) is not None
+    for strict in (True, False):
+        assert build_judge(user=make(strict=strict), folder=tmp_path)([equal("a", "A ")])[0].score == float(strict)
+
+
+def test_a_judge_whose_source_cannot_be_read_has_no_identity():
+    assert identity_of(len) is None

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_extract.cli import main
 from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.extraction.caching_judge import build_judge, cohen_kappa
 from tests.extraction.judge.questions import equal
 
-
-def labels(both_yes, judge_yes, person_yes, both_no):
-    return (
-        [(True, True)] * both_yes
-        + [(True, False)] * judge_yes
-        + [(False, True)] * person_yes
-        + [(False, False)] * both_no
-    )
+YES, JUDGE_ALONE, PERSON_ALONE, NO = (True, True), (True, False), (False, True), (False, False)
 
 
-KAPPAS = [
-    (labels(20, 5, 10, 15), 0.4),  # observed 0.7, by chance 0.5
-    (labels(45, 15, 25, 15), 0.13043478260869565),  # 0.6 and 0.54: (0.06 / 0.46)
-    (labels(1, 0, 0, 1), 1.0),
-    (labels(0, 1, 1, 0), -1.0),
-    (labels(3, 0, 0, 0), None),
-    ([], None),
-    ([("a", "a"), ("b", "b"), ("c", "a")], 0.5),  # three labels: observed 2/3, by chance 3/9
-]
-
-
-@pytest.mark.parametrize(("pairs", "kappa"), KAPPAS)
+@pytest.mark.parametrize(
+    ("pairs", "kappa"),
+    [
+        ([YES] * 20 + [JUDGE_ALONE] * 5 + [PERSON_ALONE] * 10 + [NO] * 15, 0.4),  # observed 0.7, by chance 0.5
+        ([YES] * 45 + [JUDGE_ALONE] * 15 + [PERSON_ALONE] * 25 + [NO] * 15, 0.06 / 0.46),  # 0.6 and 0.54
+        ([YES, NO], 1.0),
+        ([JUDGE_ALONE, PERSON_ALONE], -1.0),
+        ([YES] * 3, None),
+        ([], None),
+        ([("a", "a"), ("b", "b"), ("c", "a")], 0.5),  # three labels: observed 2/3, by chance 3/9
+    ],
+)
 def test_cohens_kappa(pairs, kappa):
     assert cohen_kappa(pairs) == (None if kappa is None else pytest.approx(kappa, abs=1e-12))
 
@@ -44,31 +38,29 @@ VERDICTS = """
 """
 
 
-def scored(question):
-    return JudgeAnswer(0.2 if question.gold in {"a4", "other"} else 0.9, "so I think")
-
-
 @pytest.fixture
-def folder(tmp_path):
+def agree(tmp_path, capsys):
+    """Return what runs the command on verdicts and what a judge has answered: its status, and what it printed."""
+
     def judge(questions):
-        return [scored(question) for question in questions]
+        return [JudgeAnswer(0.2 if question.gold in {"a4", "other"} else 0.9, "so I think") for question in questions]
 
     judge.identity = "openai/x"
     asked = [equal(f"a{n}", f"b{n}", "loosely" if n == 5 else "") for n in range(1, 6)]
     build_judge(user=judge, folder=tmp_path / "rec" / "judge")([*asked, equal("a5", "b5"), equal("other", "pair")])
-    (tmp_path / "verdicts.yaml").write_text(VERDICTS)
-    return tmp_path
+
+    def run(*more, verdicts=VERDICTS):
+        (tmp_path / "verdicts.yaml").write_text(verdicts)
+        status = main(["agree", str(tmp_path / "verdicts.yaml"), "--recordings", str(tmp_path / "rec"), *more])
+        return status, "".join(capsys.readouterr())
+
+    return run
 
 
-def command(folder, *more):
-    from pytest_extract.cli import main
-
-    return main(["agree", str(folder / "verdicts.yaml"), "--recordings", str(folder / "rec"), *more])
-
-
-def test_the_command_prints_agreement_kappa_and_differences(folder, capsys):
-    assert command(folder) == 0
-    assert capsys.readouterr().out.splitlines() == [
+def test_the_command_prints_agreement_kappa_and_differences(agree):
+    status, printed = agree()
+    assert status == 0
+    assert printed.splitlines() == [
         "openai/x (prompt 1): 4 of 5 verdicts agree (80 %), Cohen's kappa 0.545",
         "  gold 'a3', extracted 'b3': judge 0.9 (so I think), anna 0 (other firm)",
         "1 of the people's verdicts are about pairs that no judge was asked about",
@@ -76,27 +68,23 @@ def test_the_command_prints_agreement_kappa_and_differences(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("more", "status"),
+    ("more", "status", "told"),
     [
-        (["--min-agreement", "0.8"], 0),
-        (["--min-agreement", "0.81"], 1),
-        (["--min-kappa", "0.5"], 0),
-        (["--min-kappa", "0.6"], 1),
-        (["--recordings", "none"], 2),
+        (["--min-agreement", "0.8"], 0, ""),
+        (["--min-agreement", "0.81"], 1, ""),
+        (["--min-kappa", "0.5"], 0, ""),
+        (["--min-kappa", "0.6"], 1, ""),
+        (["--recordings", "none"], 2, "nothing to compare"),
+        (["--schema", "s.json"], 2, "golds are compared by A, B and --schema SCHEMA"),
     ],
 )
-def test_bounds_and_choices(folder, more, status, capsys):
-    assert command(folder, *more) == status
-    if status == 2:
-        assert "nothing to compare" in capsys.readouterr().out
+def test_bounds_and_choices(agree, more, status, told):
+    found, printed = agree(*more)
+    assert found == status
+    assert told in printed
 
 
-def test_golds_need_two_sets_and_a_schema(folder, capsys):
-    assert command(folder, "--schema", "s.json") == 2
-    assert "golds are compared by A, B and --schema SCHEMA" in capsys.readouterr().err
-
-
-def test_undefined_kappa_is_said(folder, capsys):
-    (folder / "verdicts.yaml").write_text("- {gold: a1, extracted: b1, equal: true}")
-    assert command(folder, "--min-kappa", "0.9") == 0
-    assert "kappa undefined (all verdicts alike)" in capsys.readouterr().out
+def test_undefined_kappa_is_said(agree):
+    status, printed = agree("--min-kappa", "0.9", verdicts="- {gold: a1, extracted: b1, equal: true}")
+    assert status == 0
+    assert "kappa undefined (all verdicts alike)" in printed

@@ -25,6 +25,14 @@ with making(Path(sys.argv[1]), ["a"]):
 """
 
 
+@pytest.fixture(autouse=True)
+def own_notes(tmp_path, monkeypatch):
+    """Keep the locks of each test apart from what tests beside it leave."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+
+
 def lock_files(folder):
     return [*(folder / "temporary").glob("*/*.lock")]
 
@@ -34,9 +42,11 @@ def make(folder, keys, made):
         made.append(keys)
 
 
-def test_who_wants_one_of_the_same_keys_waits_until_it_is_made(tmp_path, waited):
+def test_who_wants_one_of_the_same_keys_waits_and_nobody_for_another_matter(tmp_path, waited):
     made = []
     with ThreadPoolExecutor(1) as pool, making(tmp_path, ["a", "b"]):
+        pool.submit(make, tmp_path, ["another key"], []).result(timeout=60)
+        pool.submit(make, tmp_path / "another store", ["a"], []).result(timeout=60)
         other = pool.submit(make, tmp_path, ["b", "c"], made)
         waited.wait()
         made.append(["a", "b"])
@@ -45,18 +55,10 @@ def test_who_wants_one_of_the_same_keys_waits_until_it_is_made(tmp_path, waited)
     assert lock_files(tmp_path) == []
 
 
-@pytest.mark.parametrize("store_and_keys", [("one", ["b"]), ("two", ["a"])], ids=["another key", "another store"])
-def test_nobody_waits_for_another_matter(tmp_path, store_and_keys):
-    store, keys = store_and_keys
-    with ThreadPoolExecutor(1) as pool, making(tmp_path / "one", ["a"]):
-        pool.submit(make, tmp_path / store, keys, []).result(timeout=60)
-
-
 def test_many_that_want_the_same_keys_do_not_wait_for_each_other_in_a_circle(tmp_path):
     made = []
     with ThreadPoolExecutor(4) as pool:
-        all_of_them = [pool.submit(make, tmp_path, ["a", "b", "c"][:: (-1) ** turn], made) for turn in range(20)]
-        for each in all_of_them:
+        for each in [pool.submit(make, tmp_path, ["a", "b", "c"][:: (-1) ** turn], made) for turn in range(20)]:
             each.result(timeout=60)
     assert len(made) == 20
 
@@ -69,11 +71,9 @@ def test_who_fails_lets_go(tmp_path):
 
 def test_nobody_waits_for_a_process_that_was_killed(tmp_path, waited):
     made = []
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], **pipes, text=True)
     with holder, ThreadPoolExecutor(1) as pool:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "holds\n"
         other = pool.submit(make, tmp_path, ["a"], made)
         waited.wait()
@@ -93,14 +93,16 @@ def no_locks(*_args, **_how):
     raise OSError("No locks available")
 
 
-@pytest.mark.parametrize("why", ["no folder", "somebody else's", "no locks"])
-def test_where_files_cannot_be_locked_everybody_makes_everything(tmp_path, monkeypatch, why):
-    if why == "no folder":
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    elif why == "somebody else's":
-        monkeypatch.setattr("os.getuid", lambda: 12345)
-    else:
-        monkeypatch.setattr(filelock.FileLock, "acquire", no_locks)
+OBSTACLES = {
+    "no folder": (tempfile, "tempdir", "/nowhere/at/all"),
+    "somebody else's": (files.os, "getuid", lambda: 12345),
+    "no locks": (filelock.FileLock, "acquire", no_locks),
+}
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES.values(), ids=OBSTACLES)
+def test_where_files_cannot_be_locked_everybody_makes_everything(tmp_path, monkeypatch, obstacle):
+    monkeypatch.setattr(*obstacle)
     both = threading.Barrier(2, timeout=60)
 
     def make_with_the_other():

@@ -48,21 +48,10 @@ def answer(
     text: str | None, *, finish_reason: str = "stop", tokens: tuple[int, int] = (11, 7), **message: Any
 ) -> Reply:
     """Return a normal completion; further keywords go into the message (`refusal="..."`)."""
-    choice = {
-        "index": 0,
-        "finish_reason": finish_reason,
-        "message": {"role": "assistant", "content": text, **message},
-    }
+    said = {"role": "assistant", "content": text, **message}
     usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
-    body = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "test-model",
-        "choices": [choice],
-        "usage": usage,
-    }
-    return Reply(body=body)
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "test-model", "usage": usage}
+    return Reply(body={**head, "choices": [{"index": 0, "finish_reason": finish_reason, "message": said}]})
 
 
 def empty() -> Reply:
@@ -110,17 +99,14 @@ def slow(seconds: float, reply: Reply) -> Reply:
 
 
 def dripping(seconds: float, reply: Reply) -> Reply:
-    """Return a reply whose body comes a byte at a time."""
     return replace(reply, drip=seconds)
 
 
 def cut_off(size: int, reply: Reply) -> Reply:
-    """Return a reply that announces its whole body and closes the connection after `size` bytes of it."""
     return replace(reply, cut=size)
 
 
 def hung_up() -> Reply:
-    """Return no reply at all: the connection is closed."""
     return Reply(silent=True)
 
 

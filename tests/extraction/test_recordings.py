@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -352,22 +350,16 @@ def test_a_parameter_that_only_looks_like_a_secret_makes_recordings_stale_and_is
 # --- many at once
 
 
-def _write_often(folder):
-    for index in range(20):
-        Recordings(Path(folder), "all").store(KEY, Extraction({"rows": [index] * 2000}))
-
-
 def test_many_writers_leave_whole_files(tmp_path):
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_write_often, args=(str(tmp_path),)) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    while any(worker.is_alive() for worker in workers):
-        for path in recording_files(tmp_path):
-            assert len(set(read_recording(path).extraction().output["rows"])) == 1
-    for worker in workers:
-        worker.join()
-        assert worker.exitcode == 0
+    def write(number):
+        assert record(tmp_path, Extraction({"rows": [number] * 2000}), mode="all").notes == ()
+
+    with ThreadPoolExecutor(4) as pool:
+        writing = [pool.submit(write, number) for number in range(40)]
+        while not all(each.done() for each in writing):
+            for path in recording_files(tmp_path):
+                assert len(set(read_recording(path).extraction().output["rows"])) == 1
+    assert [each.result() for each in writing] == [None] * 40
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{KEY.digest[:24]}.json"]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.results import FieldResult
-from pytest_extract.regression.snapshots import merge
+from pytest_extract.regression.baseline import dump_baseline, load_baseline, updated_baseline
+from pytest_extract.regression.snapshots import Snapshot, merge, snapshot
 from pytest_extract.results import dump_result, load_result
 from tests.records import field_result, pass_rate, score_record
 
@@ -66,9 +68,12 @@ def suite(count: int, fields: dict[str, Any], **more: Any) -> list[CaseResult]:
 
 
 def prompt_changed(results: list[CaseResult]) -> list[CaseResult]:
-    from dataclasses import replace
-
     return [replace(one, digests={**one.digests, "prompt": "b" * 64}) for one in results]
+
+
+def stored(results: list[CaseResult]) -> Snapshot:
+    """Return the snapshot of results as it comes back from a baseline file."""
+    return load_baseline(dump_baseline(updated_baseline(None, snapshot(results)))).cases
 
 
 def merged_results(*shards: tuple[str, list[CaseResult]]) -> SimpleNamespace:

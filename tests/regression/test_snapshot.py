@@ -12,44 +12,43 @@ from pytest_extract.core.values import MISSING
 from pytest_extract.regression.snapshots import CaseKey, case_state, snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 
+N = {"n": True}
+TEXT_FOR_OBJECT = {"o": ({"x": 1}, "text")}
+
 
 def test_a_case_is_keyed_by_file_id_and_variant():
-    states = snapshot([result("a", {"x": True}), result("a", {"x": True}, variant=Variant(model="m"))])
+    states = snapshot([result("a", N), result("a", N, variant=Variant(model="m"))])
     assert set(states) == {CaseKey(f"{FILE}::a", ""), CaseKey(f"{FILE}::a", "m")}
 
 
 def test_fields_that_pass_are_counted_and_those_that_fail_are_kept():
     state = case_state(result("a", {"n": True, "items[0].p": True, "items[1].p": False}))
     assert {name: shape.of for name, shape in state.patterns.items()} == {"items[].p": 2, "n": 1}
-    assert set(state.failing) == {"items[1].p"}
-    entry = state.failing["items[1].p"]
+    (entry,) = state.failing.values()
     assert (entry.pattern, entry.runs, entry.gold, entry.value) == ("items[].p", (False,), "right", "wrong")
 
 
-def test_repeats_keep_each_run_s_verdict():
-    state = case_state(result("a", {"n": True, "m": True}, {"n": False, "m": True}, {"n": True, "m": True}))
-    assert state.runs == 3
-    assert state.failing["n"].runs == (True, False, True)
-    assert "m" not in state.failing
+@pytest.mark.parametrize(
+    ("runs", "failing"),
+    [
+        ([N | {"m": True}, {"n": False, "m": True}, N | {"m": True}], {"n": (True, False, True)}),
+        ([N, N | {"extra": INVENTED}], {"extra": (True, False)}),
+        ([{"o.x": True, "o.y": True}, TEXT_FOR_OBJECT], {"o.x": (True, False), "o.y": (True, False)}),
+        ([TEXT_FOR_OBJECT, {"o": ({"x": 1}, None)}], {"o": (False, False)}),
+        ([attempt({"n": False}, outcome=Outcome.BROKEN, score=None, error="boom"), attempt(N, index=1)], {}),
+    ],
+    ids=["repeats", "invented now and then", "an object failed once", "an object failed always", "one broke"],
+)
+def test_a_failing_field_keeps_each_run_s_verdict(runs, failing):
+    state = case_state(result("a", *runs))
+    assert {path: entry.runs for path, entry in state.failing.items()} == failing
+    assert (state.runs, state.lost) == (len(next(iter(failing.values()), "1")), False)
 
 
-def test_an_invented_field_passes_in_the_runs_that_do_not_have_it():
-    state = case_state(result("a", {"n": True}, {"n": True, "extra": INVENTED}))
-    assert state.failing["extra"].runs == (True, False)
-    assert state.failing["extra"].invented
-    assert state.failing["extra"].gold is MISSING
+def test_an_invented_field_has_no_gold():
+    state = case_state(result("a", N | {"extra": INVENTED}))
+    assert (state.failing["extra"].invented, state.failing["extra"].gold) == (True, MISSING)
     assert state.patterns["extra"].of == 0
-
-
-def test_fields_inside_a_container_that_failed_as_a_whole_failed_too():
-    state = case_state(result("a", {"o.x": True, "o.y": True}, {"o": ({"x": 1}, "text")}))
-    assert set(state.failing) == {"o.x", "o.y"}
-    assert state.failing["o.x"].runs == (True, False)
-
-
-def test_a_container_that_always_fails_as_a_whole_is_kept_as_one_field():
-    state = case_state(result("a", {"o": ({"x": 1}, "text")}, {"o": ({"x": 1}, None)}))
-    assert state.failing["o"].runs == (False, False)
 
 
 def test_skipped_fields_and_those_that_no_judge_decided_are_no_evidence():
@@ -57,55 +56,40 @@ def test_skipped_fields_and_those_that_no_judge_decided_are_no_evidence():
     statuses = (Status.MATCH, Status.SKIPPED, Status.JUDGE_ERROR)
     leaves = tuple(leaf._replace(status=status) for leaf, status in zip(run.score.leaves, statuses, strict=True))
     state = case_state(result("a", replace(run, score=replace(run.score, leaves=leaves))))
-    assert set(state.patterns) == {"n"}
-    assert not state.failing
-
-
-def test_repeats_that_broke_are_left_out():
-    outage = attempt({"n": False}, outcome=Outcome.BROKEN, score=None, error="boom")
-    state = case_state(result("a", outage, attempt({"n": True}, index=1)))
-    assert (state.runs, state.lost) == (1, False)
+    assert (set(state.patterns), dict(state.failing)) == ({"n"}, {})
 
 
 @pytest.mark.parametrize("made", [broken("a"), not_run("a"), result("a")], ids=["broken", "not run", "no attempt"])
-def test_a_case_without_a_scored_run_is_lost(made):
+def test_a_case_without_a_scored_run_is_lost_and_takes_part_in_no_measure(made):
     assert case_state(made).lost
+    assert made.scores == []
+    assert replace(result("a", N), outcome=Outcome.BROKEN).scores == []
 
 
 def test_failed_gates_means_and_costs_are_kept():
-    gated = attempt({"n": True}, failed_gate="schema", index=1, cost_usd=0.03)
-    state = case_state(result("a", attempt({"n": True}), gated))
-    assert state.gates == {"schema": (True, False)}
-    assert state.measures["pass_rate"] == (1.0, 0.0)
+    gated = attempt(N, failed_gate="schema", index=1, cost_usd=0.03)
+    state = case_state(result("a", attempt(N), gated))
+    assert (state.gates, state.measures["pass_rate"]) == ({"schema": (True, False)}, (1.0, 0.0))
     assert state.cost_usd == pytest.approx(0.02)
+    unpriced = attempt(N, cost_usd=None)
+    assert case_state(result("a", unpriced, gated)).cost_usd == pytest.approx(0.03)  # not counted as free
+    assert case_state(result("a", unpriced)).cost_usd is None
 
 
-def test_an_unpriced_call_is_not_counted_as_free():
-    state = case_state(result("a", attempt({"n": True}, cost_usd=None), attempt({"n": True}, index=1)))
-    assert state.cost_usd == pytest.approx(0.01)
-    assert case_state(result("a", attempt({"n": True}, cost_usd=None))).cost_usd is None
+def test_gold_metric_and_judge_of_a_field_have_digests_of_their_own():
+    def digests(what, metric="text", judge="1"):
+        made = result("a", attempt({"n": what}, metric=metric), digests={"judge": judge * 64})
+        return case_state(made).patterns["n"]
 
-
-def test_gold_and_metric_have_digests_of_their_own():
-    base = case_state(result("a", {"n": True}))
-    other_gold = case_state(result("a", {"n": ("other", "other")}))
-    other_metric = case_state(result("a", attempt({"n": True}, metric="fuzzy")))
-    assert base.patterns["n"].gold != other_gold.patterns["n"].gold
-    assert base.patterns["n"].metric == other_gold.patterns["n"].metric
-    assert base.patterns["n"].metric != other_metric.patterns["n"].metric
-
-
-def test_another_judge_changes_judged_fields_only():
-    def shapes(judge):
-        runs = [attempt({"n": True}), attempt({"m": True}, metric="semantic")]
-        return [case_state(result("a", run, digests={"judge": judge})).patterns for run in runs]
-
-    (plain, judged), (plain_then, judged_then) = shapes("1" * 64), shapes("2" * 64)
-    assert plain["n"] == plain_then["n"]
-    assert judged["m"].metric != judged_then["m"].metric
+    plain, judged = digests(True), digests(True, "semantic")
+    assert plain.gold != digests(("other", "other")).gold
+    assert plain.metric == digests(("other", "other")).metric
+    assert plain.metric != digests(True, "fuzzy").metric
+    assert plain == digests(True, judge="2")
+    assert judged.metric != digests(True, "semantic", judge="2").metric
 
 
 def test_a_measure_that_is_no_number_is_left_out():
-    run = attempt({"n": True})
+    run = attempt(N)
     run.score.measures.update(odd=float("nan"))
     assert set(case_state(result("a", run)).measures) == {"f1", "pass_rate"}

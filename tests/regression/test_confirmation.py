@@ -13,7 +13,6 @@ from pytest_extract.regression.gate import (
     FIRST_SHARE,
     Answer,
     Spent,
-    VariantPlan,
     confirm,
     decide,
     decide_confirmed,
@@ -28,6 +27,8 @@ from tests.regression.simulate import state, steady, suite
 
 RULES = Rules()
 LEVEL = RULES.alpha * FIRST_SHARE
+WORSE, PASS, UNDECIDED = Answer.WORSE, Answer.PASS, Answer.UNDECIDED
+OVERALL = (Subject.OVERALL, "")
 
 
 def run(wrong, cases=40, fields=4, runs=1):
@@ -42,34 +43,40 @@ def run(wrong, cases=40, fields=4, runs=1):
     return made
 
 
-def dead(*numbers, fields=4, bits="0"):
-    return {number: dict.fromkeys(range(fields), bits) for number in numbers}
+def wrong_in(cases, fields, bits="0"):
+    return {number: dict.fromkeys(fields, bits) for number in cases}
 
 
-def planned(before, after, rules=RULES, **more):
+def dead(*numbers, bits="0"):
+    return wrong_in(numbers, range(4), bits)
+
+
+def planned(before, after, **more):
     comparison = compare(before, after)
     (variant,) = comparison.variants
-    return plan_variant(variant, run_tests(comparison, rules).results, rules, **{"most": 10, **more})
+    return plan_variant(variant, run_tests(comparison, RULES).results, RULES, **{"most": 10, **more})
 
 
-def decided(wrong_now, fresh_before, fresh_now, runs=2):
-    """Decide on 40 cases of which some fail now, with fresh runs of those that fell."""
-    before, after = run({}), run(wrong_now)
+def decided(wrong_now, fresh_before, fresh_now, cases=40, runs=3):
+    """Decide on cases of which some fail now, with fresh runs of those that fell."""
+    before, after = run({}, cases), run(wrong_now, cases)
     first = decide(compare(before, after), RULES, level=LEVEL)
     plan = planned(before, after)
-    assert isinstance(plan, VariantPlan)
     sides = [
         {key: each for key, each in run(wrong, runs=runs).items() if key.case in plan.cases}
         for wrong in (fresh_before, fresh_now)
     ]
-    return first, decide_confirmed(first, confirm(first.comparison, [plan], compare(*sides), Spent(calls=9), RULES))
+    found = confirm(first.comparison, [plan], compare(*sides), Spent(calls=9), RULES)
+    return first, found, decide_confirmed(first, found)
 
 
-def test_the_cases_that_fell_are_chosen_the_worst_first():
-    half = dict.fromkeys(range(2), "0")
-    plan = planned(run({}), run({3: half, 7: half, 5: {0: "0"}}))
+def test_the_cases_that_fell_are_chosen_the_worst_first_and_those_of_the_suspected_field_before_others():
+    plan = planned(run({}), run(wrong_in((3, 7), range(2)) | {5: {0: "0"}}))
     assert plan.cases == ("s::03", "s::07", "s::05")
-    assert set(plan.suspects) == {(Subject.OVERALL, ""), (Subject.PATTERN, "f0")}
+    assert set(plan.suspects) == {OVERALL, (Subject.PATTERN, "f0")}
+    plan = planned(run(wrong_in((30, 31, 32), [3])), run(wrong_in(range(6), [0]) | {20: {1: "0", 2: "0"}}))
+    assert plan.suspects == ((Subject.PATTERN, "f0"), OVERALL)
+    assert plan.cases == tuple(f"s::{number:02}" for number in (*range(6), 20))
 
 
 def test_where_cases_died_these_alone_run_again_and_as_often_as_it_takes():
@@ -77,31 +84,18 @@ def test_where_cases_died_these_alone_run_again_and_as_often_as_it_takes():
     assert (plan.cases, plan.runs) == (("s::03", "s::07"), 4)
 
 
-def test_cases_that_fell_in_the_suspected_field_come_before_others():
-    wrong = {number: {0: "0"} for number in range(6)} | {20: {1: "0", 2: "0"}}
-    plan = planned(run({30: {3: "0"}, 31: {3: "0"}, 32: {3: "0"}}), run(wrong))
-    assert plan.suspects == ((Subject.PATTERN, "f0"), (Subject.OVERALL, ""))
-    assert plan.cases == tuple(f"s::{number:02}" for number in (*range(6), 20))
+@pytest.mark.parametrize(
+    ("fell", "most", "runs", "calls"),
+    [(10, 10, 2, 40), (5, 10, 2, 20), (3, 10, 3, 18), (2, 10, 4, 16), (1, 10, 7, 14), (12, 3, 2, 12)],
+)
+def test_fewer_cases_have_more_runs_and_never_more_calls_than_four_a_case(fell, most, runs, calls):
+    plan = planned(run({}), run(dead(*range(fell))), most=most)
+    assert (len(plan.cases), plan.runs, plan.calls) == (min(fell, most), runs, calls)
 
 
-def test_no_more_cases_run_again_than_asked_for():
-    plan = planned(run({}), run(dead(*range(12))), most=3)
-    assert len(plan.cases) == 3
-    assert plan.calls <= 12
-
-
-@pytest.mark.parametrize(("fell", "runs", "calls"), [(10, 2, 40), (5, 2, 20), (3, 3, 18), (2, 4, 16), (1, 7, 14)])
-def test_fewer_cases_have_more_runs_and_never_more_calls_than_four_a_case(fell, runs, calls):
-    plan = planned(run({}), run(dead(*range(fell))))
-    assert (plan.runs, plan.calls) == (runs, calls)
-
-
-def test_a_confirmation_that_cannot_show_a_fall_is_not_planned():
+def test_what_could_show_nothing_is_not_planned_and_says_why():
     assert "cannot show a fall" in planned(run({}), run(dead(1)), most=1)
     assert "cannot show a fall" in planned(run({}), run(dead(1)), held={"s::01": 1})
-
-
-def test_a_fall_that_luck_gives_every_other_time_is_not_worth_a_call():
     assert "luck" in planned(run(dead(1, 2, 3)), run(dead(4, 5)))
 
 
@@ -113,35 +107,32 @@ def test_only_cases_that_can_run_again_are_planned():
 
 
 def test_a_fall_that_the_fresh_runs_show_is_worse():
-    first, last = decided(dead(1, 2, 3), {}, dead(1, 2, 3, bits="000"), runs=3)
-    assert (first.answer, last.answer) == (Answer.UNDECIDED, Answer.WORSE)
-    assert last.reasons[0].startswith(
-        "fields right 92.5 %, was 100.0 %: worse in 3 of 40 documents (01, 02, 03), better in 0"
-    )
+    first, _, last = decided(dead(1, 2, 3), {}, dead(1, 2, 3, bits="000"))
+    assert (first.answer, last.answer) == (UNDECIDED, WORSE)
+    documents = "documents (01, 02, 03), better in 0"
+    assert last.reasons[0].startswith(f"fields right 92.5 %, was 100.0 %: worse in 3 of 40 {documents}")
     assert last.reasons[1].startswith(
         "confirmed by fresh runs of 3 documents that fell (3 before, 3 now): fields right 0.0 %, was 100.0 %: "
-        "worse in 3 of 3 documents (01, 02, 03), better in 0; 9 answers failed as a whole, 0 before (change -100"
+        f"worse in 3 of 3 {documents}; 9 answers failed as a whole, 0 before (change -100"
     )
 
 
-def test_a_fall_that_does_not_come_back_is_not_worse():
-    first, last = decided(dead(1, 2, 3), {}, {}, runs=3)
-    assert (first.answer, last.answer) == (Answer.UNDECIDED, Answer.PASS)
-    assert any("not confirmed by fresh runs of 3 documents" in warning for warning in last.warnings)
-    assert last.advice == ()
-
-
-def test_a_red_on_few_cases_needs_the_fresh_runs():
-    first, last = decided({n: {0: "0", 1: "0"} for n in range(7)}, {}, {}, runs=2)
-    assert (first.answer, last.answer) == (Answer.WORSE, Answer.UNDECIDED)
-    assert last.reasons[0].startswith("in the first runs fields right 91.2 %")
-
-
-def test_a_field_in_doubt_that_holds_up_is_a_pass():
-    first, last = decided({n: {0: "0"} for n in range(4)}, {}, {}, runs=3)
-    assert (first.answer, last.answer) == (Answer.UNDECIDED, Answer.PASS)
-    assert last.reasons[0].startswith("fields right 97.5 %, was 100.0 %; no fall found; falls of the mean above ")
-    assert any("not confirmed by fresh runs" in warning for warning in last.warnings)
+@pytest.mark.parametrize(
+    ("wrong_now", "runs", "answers", "reason"),
+    [
+        (dead(1, 2, 3), 3, (UNDECIDED, PASS), "fields right 92.5 %, was 100.0 %"),
+        (wrong_in(range(4), [0]), 3, (UNDECIDED, PASS), "fields right 97.5 %, was 100.0 %; no fall found; falls of "),
+        (wrong_in(range(7), range(2)), 2, (WORSE, UNDECIDED), "in the first runs fields right 91.2 %"),
+    ],
+    ids=["dead cases", "a field in doubt", "a red on few cases"],
+)
+def test_a_fall_that_does_not_come_back_is_not_worse(wrong_now, runs, answers, reason):
+    first, _, last = decided(wrong_now, {}, {}, runs=runs)
+    assert (first.answer, last.answer) == answers
+    assert last.reasons[0].startswith(reason)
+    if last.answer is PASS:
+        assert any("not confirmed by fresh runs of" in warning for warning in last.warnings)
+        assert last.advice == ()
 
 
 def test_without_a_fresh_result_the_first_runs_decide():
@@ -152,17 +143,9 @@ def test_without_a_fresh_result_the_first_runs_decide():
 
 
 def test_a_confirmed_fall_of_less_than_half_a_point_is_not_worse():
-    before, after = run({}, cases=400), run(dead(1), cases=400)
-    first = decide(compare(before, after), RULES, level=LEVEL)
-    plan = planned(before, after)
-    names = {CaseKey(case, "") for case in plan.cases}
-    sides = [
-        {key: each for key, each in run(wrong, cases=3, runs=6).items() if key in names}
-        for wrong in ({}, dead(1, bits="000000"))
-    ]
-    found = confirm(first.comparison, [plan], compare(*sides), Spent(), RULES)
+    _, found, last = decided(dead(1), {}, dead(1, bits="000000"), cases=400, runs=6)
     assert found.tests[0].significant
-    assert decide_confirmed(first, found).answer is not Answer.WORSE  # one of 400 is a quarter of a point
+    assert last.answer is not WORSE  # one of 400 is a quarter of a point
 
 
 def test_the_first_run_of_a_baseline_chooses_and_the_others_confirm():
@@ -170,9 +153,8 @@ def test_the_first_run_of_a_baseline_chooses_and_the_others_confirm():
     assert held_runs(states)["s::01"] == 2
     state = replace(states["s::01"], rules={"start <= end": (False, True, True)})
     first, later = state.with_runs(0, 1), state.with_runs(1, 3)
-    assert first.failing["f0"].runs == (False,)
-    assert (later.runs, dict(later.failing)) == (2, {})
-    assert (first.rules, later.rules) == ({"start <= end": (False,)}, {"start <= end": (True, True)})
+    assert (first.failing["f0"].runs, first.rules) == ((False,), {"start <= end": (False,)})
+    assert (later.runs, dict(later.failing), later.rules) == (2, {}, {"start <= end": (True, True)})
 
 
 def test_repeats_that_stop_once_decided_hold_back_what_every_case_has():
@@ -186,20 +168,17 @@ def test_repeats_that_stop_once_decided_hold_back_what_every_case_has():
 
 def test_a_red_rests_on_few_cases_only_where_its_p_is_no_smaller_than_luck_of_this_kind():
     few = decide(compare(run({}), run(dead(*range(7)))), RULES)
-    assert rests_on_few(few.tests, few.effects[0], RULES, 10)
-    assert not rests_on_few(few.tests, few.effects[0], RULES, 6)
-    many_runs = decide(compare(run({}, runs=8), run(dead(*range(4), bits="0" * 8), runs=8)), Rules())
-    assert many_runs.answer is Answer.WORSE
+    assert [rests_on_few(few.tests, few.effects[0], RULES, most) for most in (10, 6)] == [True, False]
+    many_runs = decide(compare(run({}, runs=8), run(dead(*range(4), bits="0" * 8), runs=8)), RULES)
+    assert many_runs.answer is WORSE
     assert not rests_on_few(many_runs.tests, many_runs.effects[0], RULES, 10)
 
 
 def test_a_suspect_is_what_luck_gives_least_often():
-    comparison = compare(run({20: {1: "0"}, 21: {1: "0"}}), run({number: {2: "0"} for number in range(8)}))
-    found = suspects_of("", run_tests(comparison, RULES).results)
-    assert (found[0].subject, found[0].name) == (Subject.PATTERN, "f2")
-    assert fallen_cases(comparison.variants[0], (Subject.PATTERN, "f2"), RULES) == [
-        f"s::0{number}" for number in range(8)
-    ]
+    comparison = compare(run(wrong_in((20, 21), [1])), run(wrong_in(range(8), [2])))
+    (suspect, *_) = suspects_of("", run_tests(comparison, RULES).results)
+    assert suspect.suspect == (Subject.PATTERN, "f2")
+    assert fallen_cases(comparison.variants[0], suspect.suspect, RULES) == [f"s::0{number}" for number in range(8)]
     assert suspects_of("", run_tests(compare(run({}), run({})), RULES).results) == ()
 
 
@@ -214,27 +193,21 @@ def test_without_a_change_the_gate_with_its_confirmation_cries_wolf_in_at_most_f
         first = decide(compare(before, after), RULES, level=LEVEL)
         plan = planned(before, after)
         if isinstance(plan, str):
-            worse += first.answer is Answer.WORSE
+            worse += first.answer is WORSE
             continue
         sides = suite(source, cases=20, fields=6, chances=(steady(0.8),) * 2, runs=plan.runs)
         fresh = compare(*({key: each for key, each in side.items() if key.case in plan.cases} for side in sides))
         found = confirm(first.comparison, [plan], fresh, Spent(), RULES)
         confirmed += bool(found.fallen)
-        worse += first.answer is Answer.WORSE or bool(found.fallen)  # more often than the gate says it
+        worse += first.answer is WORSE or bool(found.fallen)  # more often than the gate says it
     assert confirmed <= 6  # 2.5 % of 80, and three standard errors
     assert worse <= 10
 
 
-def test_the_tests_of_both_stages_are_told_by_one_p():
-    before, after = run({}), run(dead(*range(7)))
-    (half,) = {test.adjusted for test in run_tests(compare(before, after), RULES, level=LEVEL).results[:1]}
-    (whole,) = {test.adjusted for test in run_tests(compare(before, after), RULES).results[:1]}
-    assert half >= whole
-    assert run_tests(compare(before, after), RULES, level=LEVEL).results[0].level == RULES.alpha
-
-
-def test_the_fresh_runs_are_tested_for_nothing_but_the_suspects():
-    before, after = run({}), run(dead(1, 2, 3))
-    comparison = compare(before, after)
-    tests = run_tests(comparison, RULES, only={"": [(Subject.PATTERN, "f1")]}).results
-    assert {(test.subject, test.name) for test in tests} == {(Subject.OVERALL, ""), (Subject.PATTERN, "f1")}
+def test_both_stages_are_told_by_one_p_and_the_second_tests_nothing_but_the_suspects():
+    comparison = compare(run({}), run(dead(*range(7))))
+    half, whole = run_tests(comparison, RULES, level=LEVEL).results[0], run_tests(comparison, RULES).results[0]
+    assert half.adjusted >= whole.adjusted
+    assert half.level == RULES.alpha
+    only = run_tests(comparison, RULES, only={"": [(Subject.PATTERN, "f1")]}).results
+    assert {test.suspect for test in only} == {OVERALL, (Subject.PATTERN, "f1")}

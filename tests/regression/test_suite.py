@@ -1,14 +1,21 @@
-"""The suite gate: means of the run against their bounds."""
+"""What one run shows by itself: means against their bounds, unsteady fields, and variants ranked."""
 
 from __future__ import annotations
+
+import random
+from itertools import combinations
 
 import pytest
 
 from pytest_extract import compile_schema
-from pytest_extract.core.case_result import Variant
+from pytest_extract.core.case_result import Outcome, Variant
 from pytest_extract.errors import ConfigError
-from pytest_extract.regression.suite import check_suite
-from tests.regression.make import attempt, broken, not_run, result
+from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.regression.suite import RankedVariant, check_suite, flaky_fields, rank_variants, suite_pass_hat_k
+from tests.regression.make import INVENTED, attempt, broken, not_run, result
+
+N = {"n": True}
+NOT = {"n": False}
 
 
 def half_right(variant=None):
@@ -18,58 +25,49 @@ def half_right(variant=None):
     ]
 
 
-@pytest.mark.parametrize(("bound", "passed"), [(0.625, True), (0.6251, False), (0.0, True), (1.0, False)])
-def test_the_mean_over_cases_of_the_mean_over_repeats(bound, passed):
-    ((found, text),) = check_suite(half_right(), {"pass_rate": bound})
-    assert found is passed
-    assert text.startswith("pass_rate 0.6250 ")
+def measured(value):
+    return [result(str(n), attempt(N, score=measured_score(value))) for n in range(10)]
 
 
-def test_every_missed_bound_is_told():
-    found = check_suite(half_right(), {"pass_rate": 0.9, "f1": 0.5})
-    assert [passed for passed, _ in found] == [True, False]
-    assert found[1][1] == "pass_rate 0.6250 < 0.9 over 2 cases"
+def measured_score(value):
+    score = attempt(N).score
+    score.measures["pass_rate"] = value
+    return score
 
 
-def test_rounding_does_not_miss_a_bound():
-    results = [result(str(number), {"n": True}) for number in range(10)]
-    for one in results:
-        one.attempts[0].score.measures["pass_rate"] = 0.1
-    assert check_suite(results, {"pass_rate": 0.1})[0][0]
+A, B = Variant(model="a"), Variant(model="b")
 
 
-def test_nearly_all_is_told_from_all():
-    results = [result(str(number), {"n": True}) for number in range(10)]
-    for one in results:
-        one.attempts[0].score.measures["pass_rate"] = 0.99997
-    assert check_suite(results, {"pass_rate": 1.0}) == [(False, "pass_rate 0.99997 < 1 over 10 cases")]
-    assert check_suite(results, {"pass_rate": 0.9}) == [(True, "pass_rate > 0.9999 reaches 0.9")]
-
-
-def test_outages_take_no_part():
-    found = check_suite([*half_right(), broken("c"), not_run("d")], {"pass_rate": 0.6})
-    assert found == [(True, "pass_rate 0.6250 reaches 0.6")]
-
-
-@pytest.mark.parametrize("results", [[], [broken("a")], [not_run("a")]], ids=["nothing", "broken", "not run"])
-def test_a_suite_that_measured_nothing_is_not_green(results):
-    ((passed, text),) = check_suite(results, {"pass_rate": 0.0})
-    assert not passed
-    assert "nothing was measured" in text
-
-
-def test_without_bounds_a_scored_run_has_nothing_to_miss():
-    assert check_suite(half_right(), {}) == []
-
-
-def test_each_variant_has_to_pass():
-    results = [*half_right(Variant(model="a")), result("a", {"n": True}, variant=Variant(model="b"))]
-    assert check_suite(results, {"pass_rate": 0.9}) == [
-        (True, "[b] pass_rate 1.0000 reaches 0.9"),
-        (False, "[a] pass_rate 0.6250 < 0.9 over 2 cases"),
-    ]
-    silent = check_suite([*half_right(Variant(model="a")), broken("a", variant=Variant(model="b"))], {"pass_rate": 0.1})
-    assert silent[-1] == (False, "[b] no case was scored, so nothing was measured")
+@pytest.mark.parametrize(
+    ("results", "bounds", "found"),
+    [
+        (half_right(), {}, []),
+        (half_right(), {"pass_rate": 0.625}, [(True, "pass_rate 0.6250 reaches 0.625")]),
+        (
+            half_right(),
+            {"pass_rate": 0.9, "f1": 0.5},
+            [(True, "f1 0.6250 reaches 0.5"), (False, "pass_rate 0.6250 < 0.9 over 2 cases")],
+        ),
+        ([*half_right(), broken("c"), not_run("d")], {"pass_rate": 0.6}, [(True, "pass_rate 0.6250 reaches 0.6")]),
+        (measured(0.1), {"pass_rate": 0.1}, [(True, "pass_rate 0.1000 reaches 0.1")]),
+        (measured(0.99997), {"pass_rate": 1.0}, [(False, "pass_rate 0.99997 < 1 over 10 cases")]),
+        (measured(0.99997), {"pass_rate": 0.9}, [(True, "pass_rate > 0.9999 reaches 0.9")]),
+        ([], {"f1": 0.0}, [(False, "no case was run, so nothing was measured")]),
+        ([broken("a"), not_run("b")], {"f1": 0.0}, [(False, "no case was scored, so nothing was measured")]),
+        (
+            [*half_right(A), result("a", N, variant=B)],
+            {"pass_rate": 0.9},
+            [(True, "[b] pass_rate 1.0000 reaches 0.9"), (False, "[a] pass_rate 0.6250 < 0.9 over 2 cases")],
+        ),
+        (
+            [*half_right(A), broken("a", variant=B)],
+            {"f1": 0.1},
+            [(True, "[a] f1 0.6250 reaches 0.1"), (False, "[b] no case was scored, so nothing was measured")],
+        ),
+    ],
+)
+def test_the_mean_over_cases_of_the_mean_over_repeats_is_held_against_its_bound(results, bounds, found):
+    assert check_suite(results, bounds) == found
 
 
 def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
@@ -93,3 +91,95 @@ def test_the_row_at_which_lists_break_off_can_be_bounded(found, bound, text):
         score = scorer.score({"rows": gold}, {"rows": gold[:found]}).record()
         results.append(result(f"c{length}", attempt({}, score=score)))
     assert check_suite(results, {"complete_rows": bound}) == [("<" not in text, text)]
+
+
+LOST = attempt({}, outcome=Outcome.BROKEN, score=None)
+
+
+@pytest.mark.parametrize(
+    ("runs", "paths"),
+    [
+        ([{"n": True, "m": False}] * 3, []),
+        ([N, N | {"x": INVENTED}], ["x"]),
+        ([NOT, LOST, NOT], []),
+    ],
+    ids=["steady", "invented now and then", "an outage"],
+)
+def test_a_field_that_passes_now_and_then_is_unsteady(runs, paths):
+    assert [field.path for field in flaky_fields([result("a", *runs)])] == paths
+
+
+def test_unsteady_fields_are_named_the_worst_first():
+    verdicts = ((True, True), (False, True), (True, True), (False, False))
+    first, second = flaky_fields([result("a", *({"n": one, "m": True, "items[0].p": two} for one, two in verdicts))])
+    assert (first.path, first.runs, first.passes) == ("n", 4, 2)
+    assert first.pass_twice == pytest.approx(1 / 6)
+    assert (second.path, second.pattern, second.passes) == ("items[0].p", "items[].p", 3)
+
+
+def test_pass_hat_k_of_a_suite():
+    results = [result("a", N, N, N), result("b", N, NOT, N), broken("c")]
+    assert suite_pass_hat_k(results) == pytest.approx({1: (1 + 2 / 3) / 2, 2: (1 + 1 / 3) / 2, 3: 0.5})
+    assert suite_pass_hat_k([*results, result("d", NOT)]).keys() == {1}
+    assert suite_pass_hat_k([broken("c")]) == {}
+
+
+def run_of(model, cases, right, source, **more):
+    """Results of a model whose ten fields are right by chance."""
+    return [
+        result(
+            f"c{number}",
+            {f"f{index}": source.random() < right for index in range(10)},
+            variant=Variant(model=model),
+            **more,
+        )
+        for number in range(cases)
+    ]
+
+
+def ranked(*runs):
+    return {place.variant: place for place in rank_variants(snapshot([one for found in runs for one in found]))}
+
+
+def test_the_best_comes_first_and_is_tied_with_what_the_cases_do_not_tell_from_it():
+    source, rights = random.Random(5), {"c": 0.6, "a": 0.9, "b": 0.89}
+    places = ranked(*(run_of(name, 60, right, source) for name, right in rights.items()))
+    assert [*places][2] == "c"
+    assert {name: place.tied for name, place in places.items()} == {"a": ("b",), "b": ("a",), "c": ()}
+    for name, right in rights.items():
+        assert places[name].low < right < places[name].high < places[name].low + 0.3
+
+
+def test_a_few_cases_tell_nothing_apart_and_bound_little_and_none_are_last():
+    places = ranked(
+        [result("c1", N, variant=A), result("c1", NOT, variant=B), broken("c1", variant=Variant(model="0"))]
+    )
+    assert [*places] == ["a", "b", "0"]
+    assert [(place.right, place.tied) for place in places.values()] == [(1.0, ("b",)), (0.0, ("a",)), (None, ())]
+    assert (places["a"].low < 0.1, places["b"].high > 0.9) == (True, True)
+    assert places["0"] == RankedVariant(variant="0", right=None)
+
+
+def test_cases_whose_gold_changed_between_the_runs_tell_nothing():
+    source = random.Random(5)
+    good = run_of("a", 60, 0.9, source)
+    assert ranked(good, run_of("b", 60, 0.3, source))["a"].tied == ()
+    other = {"document": "d" * 64, "gold": "7" * 64}
+    assert ranked(good, run_of("b", 60, 0.3, source, digests=other))["a"].tied == ("b",)
+
+
+@pytest.mark.slow
+def test_equal_variants_are_seldom_told_apart_however_many_there_are():
+    source = random.Random(11)
+    wrong = 0
+    for _ in range(40):
+        places = ranked(*(run_of(name, 8, 0.8, source) for name in "abcd"))
+        wrong += any(two not in places[one].tied for one, two in combinations("abcd", 2))
+    assert wrong / 40 <= 0.15  # 5 % of suites, and three standard errors
+
+
+def test_intervals_are_wider_the_more_variants_there_are():
+    source = random.Random(3)
+    alone, *others = (run_of(f"m{number}", 40, 0.9, source) for number in range(8))
+    one, two, eight = (ranked(alone, *more)["m0"] for more in ([], others[:1], others))
+    assert eight.low < two.low < one.low <= one.right == eight.right <= one.high < two.high < eight.high

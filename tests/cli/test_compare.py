@@ -2,120 +2,106 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import replace
 
 import pytest
 
-from pytest_extract.cli import main
 from pytest_extract.core.case_result import Variant
 from pytest_extract.regression.baseline import update_baseline
 from pytest_extract.results import dump_result, write_results
+from tests.commands import write
 from tests.regression.make import broken, prompt_changed, result, suite
 
 GOOD = {"n": True, "m": True, "k": True}
 BAD = GOOD | {"m": False}
 
 
-@pytest.fixture
-def files(tmp_path):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
     runs = {
         "good": suite(60, GOOD),
         "same": prompt_changed(suite(60, GOOD)),
         "bad": prompt_changed(suite(60, BAD)),
         "few": prompt_changed(suite(3, GOOD)),
         "out": [broken(f"c{number}") for number in range(60)],
+        "one": [result("a", GOOD, tags={"kind": "x"})],
         "models": suite(12, GOOD, variant=Variant(model="a")) + suite(12, BAD, variant=Variant(model="b")),
+        "tagged": suite(3, GOOD, tags={"\x1bkind": "scan"}),
     }
     for name, results in runs.items():
-        write_results(tmp_path / f"{name}.jsonl", results)
-    update_baseline(tmp_path / "baseline.json", runs["good"])
-    return tmp_path
+        write_results(folder / f"{name}.jsonl", results)
+    write_results(folder / "good.parquet", runs["good"])
+    update_baseline(folder / "baseline.json", runs["good"])
+    line = dump_result(result("a", GOOD))
+    write({"odd.jsonl": '{"a": 1}\n{"a": 2}\n', "torn.jsonl": f"{line}\n{line[:50]}"}, folder)
+    return folder
+
+
+@pytest.fixture
+def compare(run, folder):
+    """Compare two of the runs, by their names, with options."""
+
+    def compare(before, after, options=""):
+        files = [folder / (name if "." in name else f"{name}.jsonl") for name in (before, after)]
+        return run(f"compare {options}", *files)
+
+    return compare
 
 
 @pytest.mark.parametrize(
     ("before", "after", "options", "status"),
     [
-        ("good.jsonl", "same.jsonl", [], 0),
-        ("good.jsonl", "good.jsonl", [], 0),
-        ("few.jsonl", "few.jsonl", [], 0),
-        ("good.jsonl", "bad.jsonl", [], 1),
-        ("good.jsonl", "bad.jsonl", ["--inconclusive", "pass"], 1),
-        ("bad.jsonl", "same.jsonl", [], 0),
-        ("good.jsonl", "few.jsonl", [], 3),
-        ("good.jsonl", "few.jsonl", ["--inconclusive", "pass"], 0),
-        ("good.jsonl", "few.jsonl", ["--inconclusive", "warn"], 0),
-        ("good.jsonl", "few.jsonl", ["--inconclusive", "fail"], 1),
-        ("good.jsonl", "out.jsonl", [], 3),
-        ("good.jsonl", "out.jsonl", ["--inconclusive", "pass"], 3),
-        ("good.jsonl", "same.jsonl", ["--rule", "margin=0.01"], 3),
-        ("good.jsonl", "bad.jsonl", ["--rule", "measure=f1"], 1),
-        ("baseline.json", "same.jsonl", [], 0),
-        ("baseline.json", "bad.jsonl", [], 1),
-        ("baseline.json", "bad.jsonl", ["--rule", "max_dead=60"], 1),
-        ("models.jsonl", "models.jsonl", ["--before-variant", "a", "--after-variant", "b"], 1),
-        ("models.jsonl", "models.jsonl", ["--before-variant", "b", "--after-variant", "a"], 0),
+        ("good", "same", "", 0),
+        ("good", "good", "", 0),
+        ("good.parquet", "good", "", 0),
+        ("good", "good.parquet", "", 0),
+        ("few", "few", "", 0),
+        ("one", "one", "", 0),  # a results file of one line is no baseline
+        ("few", "tagged", "--by \x1bkind", 0),
+        ("good", "bad", "", 1),
+        ("good", "bad", "--inconclusive pass", 1),
+        ("good", "few", "", 3),
+        ("good", "few", "--inconclusive warn", 0),
+        ("good", "few", "--inconclusive fail", 1),
+        ("good", "out", "--inconclusive pass", 3),
+        ("good", "same", "--rule margin=0.01", 3),
+        ("good", "bad", "--rule measure=f1", 1),
+        ("baseline.json", "same", "", 0),
+        ("baseline.json", "bad", "--rule max_dead=60", 1),
+        ("models", "models", "--before-variant a --after-variant b", 1),
+        ("models", "models", "--before-variant b --after-variant a", 0),
     ],
 )
-def test_exit_status(files, capsys, before, after, options, status):
-    assert main(["compare", str(files / before), str(files / after), *options]) == status
-    printed = capsys.readouterr()
-    assert re.search(r"^(PASS|UNDECIDED|WORSE)\. ", printed.out, re.MULTILINE)
-    assert printed.err == ""
+def test_exit_status(compare, before, after, options, status):
+    ended = compare(before, after, options)
+    assert (ended.status, ended.err) == (status, "")
+    assert re.search(r"^(PASS|UNDECIDED|WORSE)\. ", ended.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("before", "after", "options", "said"),
     [
-        (["good.jsonl", "none.jsonl"], "none.jsonl: cannot be read"),
-        (["good.jsonl", "baseline.json"], "B must be a results file"),
-        (["good.jsonl", "same.jsonl", "--rule", "max_dead=-1"], "max_dead must be 0 or more"),
-        (["good.jsonl", "same.jsonl", "--rule", "alpha=0"], "alpha must be"),
-        (["good.jsonl", "same.jsonl", "--rule", "measure=pass_rat"], "did you mean 'pass_rate'"),
-        (["models.jsonl", "models.jsonl", "--before-variant", "c"], "no variant 'c'"),
+        ("good", "none", "", "none.jsonl: cannot be read"),
+        ("good", "odd", "", "odd.jsonl:1"),
+        ("good", "baseline.json", "", "B must be a results file"),
+        ("good", "same", "--rule max_dead=-1", "max_dead must be 0 or more"),
+        ("good", "same", "--rule measure=pass_rat", "did you mean 'pass_rate'"),
+        ("models", "models", "--before-variant c", "no variant 'c'"),
+        ("models", "models", "--before-variant a", "needs --after-variant too"),
+        ("few", "tagged", "--by domain", "--by: no case has the tag 'domain'; known: \\x1bkind, modality\n"),
     ],
 )
-def test_mistakes_are_usage_and_say_what_is_wrong(files, capsys, arguments, said):
-    paths = [str(files / name) for name in arguments[:2]]
-    assert main(["compare", *paths, *arguments[2:]]) == 2
-    assert said in capsys.readouterr().err
+def test_mistakes_are_usage_and_say_what_is_wrong(compare, before, after, options, said):
+    ended = compare(before, after, options)
+    assert (ended.status, said in ended.err) == (2, True)
 
 
-def test_a_tag_that_no_case_has_is_usage(files, capsys):
-    tagged = [replace(each, tags={"\x1bkind": "scan"}) for each in suite(3, GOOD)]
-    write_results(files / "tagged.jsonl", tagged)
-    paths = [str(files / "few.jsonl"), str(files / "tagged.jsonl")]
-    assert main(["compare", *paths, "--by", "\x1bkind"]) == 0
-    assert main(["compare", *paths, "--by", "failure"]) == 2
-    assert "--by: no case has the tag 'failure'" in capsys.readouterr().err
-    assert main(["compare", *paths, "--by", "domain"]) == 2
-    assert "--by: no case has the tag 'domain'; known: \\x1bkind, modality\n" in capsys.readouterr().err
+def test_a_torn_last_line_is_told(compare):
+    assert compare("torn", "torn").err.count("cut off") == 2
 
 
-def test_a_file_that_holds_no_results_is_usage(files, capsys):
-    (files / "odd.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
-    assert main(["compare", str(files / "good.jsonl"), str(files / "odd.jsonl")]) == 2
-    assert "odd.jsonl:1" in capsys.readouterr().err
-
-
-def test_a_torn_last_line_is_told(files, capsys):
-    line = dump_result(result("a", GOOD))
-    (files / "torn.jsonl").write_text(f"{line}\n{line[:50]}")
-    assert main(["compare", str(files / "torn.jsonl"), str(files / "torn.jsonl")]) == 0
-    assert capsys.readouterr().err.count("cut off") == 2
-
-
-def test_json(files, capsys):
-    assert main(["compare", str(files / "good.jsonl"), str(files / "bad.jsonl"), "--json"]) == 1
-    record = json.loads(capsys.readouterr().out)
-    assert record["answer"] == "WORSE"
-    assert record["shows"][0]["cases"] == 60
+def test_json(compare):
+    record = compare("good", "bad", "--json").json
+    assert (record["answer"], record["shows"][0]["cases"]) == ("WORSE", 60)
     assert [case["kind"] for case in record["comparison"]["variants"][0]["cases"]] == ["fell"] * 60
-
-
-def test_a_results_file_of_one_line_is_no_baseline(files, capsys):
-    one = [replace(result("a", GOOD), tags={"kind": "x"})]
-    write_results(files / "one.jsonl", one)
-    assert main(["compare", str(files / "one.jsonl"), str(files / "one.jsonl")]) == 0
-    assert "\nPASS. " in capsys.readouterr().out

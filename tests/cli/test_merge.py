@@ -1,73 +1,82 @@
-"""`pytest-extract merge`: shards into one file, with the same verdict."""
+"""`pytest-extract merge`: shards into one file, with the same verdict; what overlaps is told."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from pytest_extract.cli import main
+from pytest_extract.core.case_result import Variant
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.results import dump_result, read_results, write_results
-from tests.regression.make import not_run, prompt_changed, result, suite
+from tests.commands import write
+from tests.regression.make import broken, merged_results, not_run, prompt_changed, result, suite
 
-GOOD = {"n": True, "m": True}
+GOOD, BAD = result("a", {"n": True}), result("a", {"n": False})
+
+
+def test_results_of_cases_and_variants_keep_the_order_of_the_shards():
+    other = result("a", {"n": True}, variant=Variant(model="m"))
+    merged = merged_results(("1", [result("b", {"n": True})]), ("2", [GOOD, other]))
+    assert [(one.case_id, one.variant.label) for one in merged.results] == [("b", ""), ("a", ""), ("a", "m")]
+    assert (merged.notes, merged.conflicts) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept", "told"),
+    [
+        (GOOD, not_run("a"), GOOD, "one and two"),
+        (not_run("a"), GOOD, GOOD, "one and two"),
+        (broken("a"), BAD, BAD, "one and two"),
+        (BAD, broken("a"), BAD, "one and two"),
+        (not_run("a"), broken("a"), broken("a"), "one and two"),
+        (GOOD, replace(GOOD, duration_s=9.0), GOOD, "the same"),
+        (GOOD, result("a", replace(GOOD.attempts[0], latency_s=9.0)), GOOD, "the same"),
+        (GOOD, BAD, BAD, None),
+        (BAD, GOOD, GOOD, None),
+    ],
+)
+def test_the_one_that_got_further_is_kept_and_two_that_differ_are_a_conflict(first, second, kept, told):
+    merged = merged_results(("one", [first]), ("two", [second]))
+    assert merged.results == (kept,)
+    assert (len(merged.notes), len(merged.conflicts)) == ((0, 1) if told is None else (1, 0))
+    assert told is None or told in merged.notes[0]
 
 
 @pytest.fixture
-def shards(tmp_path):
-    results = prompt_changed(suite(12, GOOD | {"m": False}))
-    write_results(tmp_path / "base.jsonl", suite(12, GOOD))
-    write_results(tmp_path / "whole.jsonl", results)
-    for index in range(3):
-        write_results(tmp_path / f"{index}.jsonl", results[index::3])
-    return tmp_path
+def shards(run):
+    """Three shards, and the whole run that they are of, which is worse than its base."""
+    results = prompt_changed(suite(12, {"n": True, "m": False}))
+    runs = {"base": suite(12, {"n": True, "m": True}), "whole": results, "x": [not_run("c0")], "y": [GOOD]}
+    runs |= {f"{index}": results[index::3] for index in range(3)}
+    for name, made in runs.items():
+        write_results(f"{name}.jsonl", made)
 
 
-def test_merged_shards_hold_the_results_and_the_verdict_of_the_whole_run(shards, capsys):
-    merged = shards / "merged.jsonl"
-    assert main(["merge", *(str(shards / f"{index}.jsonl") for index in range(3)), "-o", str(merged)]) == 0
-    assert "12 results of 3 files" in capsys.readouterr().err
-    whole = read_results(shards / "whole.jsonl").results
-    assert snapshot(read_results(merged).results) == snapshot(whole)
-    verdicts = []
-    for name in ("whole.jsonl", "merged.jsonl"):
-        assert main(["compare", "--json", str(shards / "base.jsonl"), str(shards / name)]) == 1
-        verdicts.append(json.loads(capsys.readouterr().out))
-    assert verdicts[0] == verdicts[1]
+def test_merged_shards_hold_the_results_and_the_verdict_of_the_whole_run(shards, run):
+    assert "12 results of 3 files" in run("merge 0.jsonl 1.jsonl 2.jsonl -o merged.jsonl").err
+    assert snapshot(read_results("merged.jsonl").results) == snapshot(read_results("whole.jsonl").results)
+    whole, merged = (run(f"compare --json base.jsonl {name}.jsonl") for name in ("whole", "merged"))
+    assert (whole.status, whole.json) == (merged.status, merged.json)
+    assert run("merge 0.jsonl").out == Path("0.jsonl").read_text()
+    told = run("merge x.jsonl whole.jsonl -o out.jsonl")
+    assert (told.status, "got further" in told.err, len(read_results("out.jsonl").results)) == (0, True, 12)
 
 
-def test_without_an_output_file_it_prints_the_lines(shards, capsys):
-    assert main(["merge", str(shards / "0.jsonl")]) == 0
-    assert capsys.readouterr().out == (shards / "0.jsonl").read_text()
+def test_a_conflict_writes_nothing_unless_told_which_to_take(shards, run):
+    write_results("x.jsonl", [result("c0", {"n": True, "m": True})])
+    merge = "merge whole.jsonl x.jsonl -o out.jsonl"
+    told = run(merge)
+    assert (told.status, "::c0: " in told.err, Path("out.jsonl").exists()) == (1, True, False)
+    assert run(f"{merge} --take-later").status == 0
+    assert next(one for one in read_results("out.jsonl").results if one.case_id == "c0").outcome == "passed"
 
 
-def test_a_case_that_one_shard_did_not_run_is_taken_from_the_other(shards, capsys):
-    write_results(shards / "x.jsonl", [not_run("c0")])
-    out = shards / "out.jsonl"
-    assert main(["merge", str(shards / "x.jsonl"), str(shards / "whole.jsonl"), "-o", str(out)]) == 0
-    assert "got further" in capsys.readouterr().err
-    assert len(read_results(out).results) == 12
-
-
-def test_a_conflict_writes_nothing_unless_told_which_to_take(shards, capsys):
-    write_results(shards / "x.jsonl", [result("c0", GOOD)])
-    out = shards / "out.jsonl"
-    arguments = ["merge", str(shards / "whole.jsonl"), str(shards / "x.jsonl"), "-o", str(out)]
-    assert main(arguments) == 1
-    assert not out.exists()
-    assert "::c0: " in capsys.readouterr().err
-    assert main([*arguments, "--take-later"]) == 0
-    assert next(one for one in read_results(out).results if one.case_id == "c0").outcome == "passed"
-
-
-def test_a_torn_last_line_is_told(shards, capsys):
-    line = dump_result(result("z", GOOD))
-    (shards / "torn.jsonl").write_text(f"{line}\n{line[:99]}")
-    assert main(["merge", str(shards / "torn.jsonl"), "-o", str(shards / "out.jsonl")]) == 0
-    assert "cut off" in capsys.readouterr().err
-
-
-def test_a_missing_shard_is_usage(shards, capsys):
-    assert main(["merge", str(shards / "none.jsonl")]) == 2
-    assert "none.jsonl" in capsys.readouterr().err
+def test_a_torn_last_line_is_told_and_a_missing_shard_is_usage(run):
+    line = dump_result(GOOD)
+    write({"torn.jsonl": f"{line}\n{line[:99]}"})
+    told = run("merge torn.jsonl -o out.jsonl")
+    assert (told.status, "cut off" in told.err) == (0, True)
+    told = run("merge none.jsonl -o out.jsonl")
+    assert (told.status, "none.jsonl" in told.err) == (2, True)

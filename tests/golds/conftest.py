@@ -1,0 +1,3 @@
+from tests.commands import run
+
+__all__ = ["run"]

@@ -1,3 +1,5 @@
+"""What all commands share: help, versions, wrong usage, options without effect, and what is imported."""
+
 from __future__ import annotations
 
 import os
@@ -8,45 +10,40 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.cli import COMMANDS, main
+from pytest_extract.cli import COMMANDS
+from pytest_extract.results import write_results
+from tests.commands import write
+from tests.core.aggregate.test_run import RUN
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([*command.split(), "--help"])
-    assert ended.value.code == 0
-    assert f"usage: pytest-extract {command}" in capsys.readouterr().out
+def test_every_command_explains_itself(run, command):
+    ended = run(f"{command} --help")
+    assert (ended.status, f"usage: pytest-extract {command}" in ended.out) == (0, True)
 
 
-def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0
-    text = capsys.readouterr().out
-    listed = [line.split()[0] for line in text.splitlines() if line.startswith("    ")]
+def test_help_lists_every_command_and_says_where_the_manual_is(run, monkeypatch):
+    def listed(ended):
+        assert ended.status == 0
+        return [line.split()[0] for line in ended.lines if line.startswith("    ")]
+
     names = dict.fromkeys(name.partition(" ")[0] for name in COMMANDS)
-    assert [name for name in listed if name in names] == list(names)
-
-
-def test_the_bare_command_and_a_bare_group_print_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    assert "  leaderboard " in capsys.readouterr().out
-    assert main(["schema"]) == 0
-    text = capsys.readouterr().out
+    for command in ("--help", ""):
+        assert [name for name in listed(run(command)) if name in names] == list(names)
     inside = {name.partition(" ")[2] for name in COMMANDS if name.startswith("schema ")}
-    assert {line.split()[0] for line in text.splitlines() if line.startswith("    ")} >= inside
+    assert {*listed(run("schema"))} >= inside
+    monkeypatch.setenv("COLUMNS", "40")
+    folder = run("--help").out.strip().rpartition("The manual, page by page: ")[2]
+    assert (Path(folder) / "scoring.md").is_file()
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"pytest-extract {version('pytest-extract')}\n"
+def test_the_version_is_printed(run):
+    assert run("--version") == (0, f"pytest-extract {version('pytest-extract')}\n", "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_shells_complete_commands_and_their_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--print-completion", shell]) == 0
-    script = capsys.readouterr().out
+def test_shells_complete_commands_and_their_options(run, shell):
+    script = run(f"--print-completion {shell}").out
     assert "leaderboard" in script
     assert "--annotate" in script
     if shell == "bash":
@@ -55,92 +52,90 @@ def test_shells_complete_commands_and_their_options(shell: str, capsys: pytest.C
         assert done.stdout.split() == ["schema"]
 
 
-def test_what_a_terminal_cannot_show_is_escaped() -> None:
-    command = "import sys; sys.argv[1:] = ['explain', 'date']; from pytest_extract.cli import main; sys.exit(main())"
-    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([sys.executable, "-c", command], env=env, capture_output=True, text=True, check=True)
-    assert "2024\\u5e743\\u67084" in done.stdout
-
-
-def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    folder = capsys.readouterr().out.strip().rpartition("The manual, page by page: ")[2]
-    assert (Path(folder) / "scoring.md").is_file()
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("scor", "invalid choice: 'scor' (choose from "),
+        ("merge", "required: SHARD.jsonl"),
+        ("merge none.jsonl -o out.jsonl", "none.jsonl"),
+        ("score s g o --jugde=llm", "score: error: unrecognized arguments: --jugde=llm; did you mean '--judge'?"),
+        ("schema print more", "schema print: error: unrecognized arguments: more"),
+        ("schema s.json", "invalid choice: 's.json' (choose from "),
+        ("--print-completion dash", "'dash' is none of bash, zsh, "),
+        ("--jsno", "pytest-extract: error: unrecognized arguments: --jsno"),
+    ],
+)
+def test_wrong_usage_ends_with_2(run, command, message):
+    ended = run(command)
+    assert (ended.status, message in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("command", "told"),
     [
-        pytest.param(["scor"], "invalid choice: 'scor' (choose from ", id="unknown"),
-        pytest.param(["merge"], "required: SHARD.jsonl", id="arguments-missing"),
-        pytest.param(
-            ["score", "s", "g", "o", "--jugde=llm"],
-            "score: error: unrecognized arguments: --jugde=llm; did you mean '--judge'?",
-            id="option",
+        ("report run.jsonl --auto-accept=0.9 --output=page.html", "--output has no effect with --auto-accept"),
+        ("report run.jsonl --auto-accept=0.9 --by=depth", "--by has no effect with --auto-accept"),
+        ("report run.jsonl --auto-accept=0.9 --calibration", "--calibration has no effect with --auto-accept"),
+        ("report run.jsonl --calibration -o page.html", "--output has no effect with --calibration"),
+        ("report run.jsonl -o page.html --json --samples=9", "--json and --samples have no effect with --output"),
+        ("report run.jsonl --by=depth --samples=9", "--samples has no effect with --by"),
+        ("report run.jsonl -o page.md --html-pages=all", "--html-pages has no effect without --output=FILE.html"),
+        ("leaderboard run.jsonl --samples=9", "--samples has no effect without --as=sob"),
+        ("leaderboard run.jsonl --modality=image", "--modality has no effect without --as=sob"),
+        ("check --each --id-field=id", "--each and --id-field have no effect without --schema"),
+        (
+            "check gold.json --schema=schema.json --evidence --json",
+            "--evidence and --json have no effect with --schema",
         ),
-        pytest.param(["schema", "print", "more"], "schema print: error: unrecognized arguments: more", id="too-many"),
-        pytest.param(["schema", "infr"], "invalid choice: 'infr' (choose from ", id="in-a-group"),
-        pytest.param(["schema", "s.json"], "invalid choice: 's.json' (choose from ", id="no-command-of-the-group"),
-        pytest.param(["--print-completion", "dash"], "'dash' is none of bash, zsh, ", id="shell"),
-        pytest.param(["--jsno"], "pytest-extract: error: unrecognized arguments: --jsno", id="option-without-command"),
+        ("score schema.json gold.json gold.json --judge-model=m", "--judge-model has no effect without --judge=llm"),
+        ("score schema.json gold.json gold.json --as=sob --all", "--all has no effect with --document-report or --as"),
+        ("import sob run.jsonl here --copy", "--copy has no effect for sob"),
+        ("import deepjsoneval run.jsonl here --modality=text", "--modality has no effect for deepjsoneval"),
+        ("explain date --all", "--all has no effect beside names"),
+        ("explain --markdown --extensions=conftest", "--extensions has no effect with --markdown"),
+        ("agree verdicts.yaml --json", "--json has no effect on verdicts"),
+        ("agree gold.json gold.json --schema=schema.json --min-kappa=0.8", "--min-kappa has no effect on golds"),
+        ("review --list --open", "--open has no effect with --list"),
+        ("review --terminal --port=80", "--port has no effect with --terminal"),
+        ("draft one.extract.yaml --schema=schema.json", "--schema has no effect without documents"),
+        ("schema resolve schema.json --from=openapi --published", "--published has no effect with --from"),
+        ("schema infer collections:Counter --each", "--each has no effect for a class"),
     ],
 )
-def test_wrong_usage_ends_with_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
-    assert message in capsys.readouterr().err
+def test_an_option_that_would_change_nothing_is_refused(run, command, told):
+    write_results("run.jsonl", RUN)
+    write({"gold.json": {"a": 1}, "schema.json": {"type": "object"}})
+    write({"one.extract.yaml": "{text: a, schema: {}, gold: {}}"})
+    ended = run(command)
+    assert (ended.status, told in ended.err) == (2, True)
 
 
-def test_a_file_that_cannot_be_read_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["merge", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
-    assert "none.jsonl" in capsys.readouterr().err
+def python(*command, then="", **environment):
+    """Return what a command prints in a Python of its own, and code after it."""
+    code = f"import sys; sys.argv[1:] = {[*command]!r}\nfrom pytest_extract.cli import main\n"
+    code += f"try: main()\nexcept SystemExit: pass\n{then}"
+    env = {**os.environ, **environment}
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
 
 
-def test_the_command_is_installed_and_imports_one_command_only() -> None:
-    code = (
-        "import sys; from pytest_extract.cli import main\n"
-        "try: main(['schema', 'print'])\n"
-        "finally: print(sorted(n for n in sys.modules if n.startswith('pytest_extract.cli')), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("{")
-    assert done.stderr.strip() == "['pytest_extract.cli', 'pytest_extract.cli.files', 'pytest_extract.cli.schema']"
+def test_what_a_terminal_cannot_show_is_escaped():
+    assert "2024\\u5e743\\u67084" in python("explain", "date", PYTHONIOENCODING="ascii")
 
 
-def loaded_by(tmp_path, *arguments):
-    """Return the modules that a command loads, of the package and of the libraries that take long to import."""
-    heavy = ["jsonschema", "statistics", "fractions", "rapidfuzz", "numpy", "lxml", "jinja2", "yaml", "dataclasses"]
-    code = (
-        f"import sys; sys.argv = ['pytest-extract', *{list(arguments)!r}]\n"
-        "from pytest_extract.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "finally: print('LOADED', *sorted(name for name in sys.modules if name.startswith('pytest_extract.') "
-        f"or name in {heavy}))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    return set(done.stdout.splitlines()[-1].split()[1:])
+HEAVY = {"jsonschema", "statistics", "rapidfuzz", "numpy", "lxml", "jinja2", "yaml"}
+UNUSED = ("cases.load", "core.aggregate", "evidence", "golds", "regression", "report.diff", "schema_tools.golds")
 
 
-def test_help_loads_the_list_of_commands_and_nothing_else(tmp_path):
-    assert loaded_by(tmp_path, "--help") == {"pytest_extract.cli", "pytest_extract.lazy"}
+def test_commands_import_what_they_need_and_nothing_else(run, tmp_path):
+    """Of the package, and of the libraries that take long to import."""
+    write({"s.json": {"properties": {"a": {"type": "string"}}}, "g.json": {"a": "x"}, "o.json": {"a": "y"}})
 
+    def loaded(*command):
+        told = python(*command, then="print('LOADED', *sys.modules)")
+        return {name for name in told.splitlines()[-1].split() if name.startswith("pytest_extract.") or name in HEAVY}
 
-def test_score_loads_no_cases_and_no_reports(tmp_path):
-    for name, text in (("s", '{"properties": {"a": {"type": "string"}}}'), ("g", '{"a": "x"}'), ("o", '{"a": "y"}')):
-        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
-    loaded = loaded_by(tmp_path, "score", "s.json", "g.json", "o.json")
-    unused = (
-        "cases.load",
-        "core.aggregate",
-        "evidence",
-        "golds",
-        "regression",
-        "report.diff",
-        "schema_tools.golds",
-    )
-    assert {name for name in loaded if name.startswith(tuple(f"pytest_extract.{name}" for name in unused))} == set()
-    assert {name for name in loaded if not name.startswith("pytest_extract.")} <= {"dataclasses", "fractions"}
+    assert loaded("--help") == {"pytest_extract.cli", "pytest_extract.lazy"}
+    commands = {name for name in loaded("schema", "print") if name.startswith("pytest_extract.cli.")}
+    assert commands == {"pytest_extract.cli.files", "pytest_extract.cli.schema"}
+    score = loaded("score", "s.json", "g.json", "o.json")
+    assert not {name for name in score if name in HEAVY or name.partition(".")[2].startswith(UNUSED)}

@@ -4,83 +4,89 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
-from pytest_extract.cli import main
 from pytest_extract.core.aggregate import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS
 from pytest_extract.importers.sob import WEIGHT, published_modality
+from tests.commands import write
 from tests.shared_data import ROOT, shared
 
 SMALL = sorted(path.name for path in (ROOT / "vectors/sob_aggregate").glob("[ai]*.json.gz"))
 
 
-def printed(capsys, *args):
-    assert main(["leaderboard", "--as", "sob", *map(str, args)]) == 0
-    return capsys.readouterr().out
+@pytest.fixture
+def sob(run):
+    def sob(*words):
+        ended = run("leaderboard --as sob", *words)
+        assert ended.status == 0
+        return ended
+
+    return sob
 
 
-def rows_of(path, tmp_path):
+def lines_of(rows):
+    return "\n".join(map(json.dumps, rows))
+
+
+def vector(name):
+    return json.loads(gzip.decompress(shared(f"vectors/sob_aggregate/{name}").read_bytes()))
+
+
+def rows_of(found):
     """Write the columns of a vector as the rows that `evaluate.py` writes; return their file."""
-    vector = json.loads(gzip.decompress(path.read_bytes()))
-    names, columns = vector["columns"].keys(), vector["columns"].values()
+    names, columns = found["columns"].keys(), found["columns"].values()
     rows = [
-        {"model_id": vector["model"], **dict(zip(names, cells, strict=True))} for cells in zip(*columns, strict=True)
+        {"model_id": found["model"], **dict(zip(names, cells, strict=True))} for cells in zip(*columns, strict=True)
     ]
-    file = tmp_path / f"{vector['modality']}__{vector['model']}.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    file = f"{found['modality']}__{found['model']}.jsonl"
+    write({file: lines_of(rows)})
     return file
 
 
-def test_the_published_leaderboard(capsys, monkeypatch, tmp_path):
+def test_the_published_leaderboard(sob, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    vector = json.loads(shared("vectors/sob_aggregate/leaderboard.json").read_text(encoding="utf-8"))
-    published, path = vector["rows"], []
-    for modality in MODALITY_WEIGHTS:
-        path.append(tmp_path / f"{modality}.jsonl")
-        means = ((model, found.get(modality)) for model, found in vector["models"].items())
+    published = json.loads(shared("vectors/sob_aggregate/leaderboard.json").read_text(encoding="utf-8"))
+    paths = [f"{modality}.jsonl" for modality in MODALITY_WEIGHTS]
+    for path, modality in zip(paths, MODALITY_WEIGHTS, strict=True):
+        means = ((model, found.get(modality)) for model, found in published["models"].items())
         rows = [{"model_id": model, WEIGHT: 1.0, **each} for model, each in means if each is not None]
-        path[-1].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    found = json.loads(printed(capsys, *path, "--samples", "10", "--json"))["leaderboard"]
-    assert [row["model"] for row in found] == [row["model_dir"] for row in published]
-    for row, expected in zip(found, published, strict=True):
-        for name, value in row.items():
-            if isinstance(value, float):
-                assert value == pytest.approx(expected[name], abs=1e-9)
-    rows = [line.split() for line in printed(capsys, *path, "--samples", "10").splitlines()]
-    assert ["1", "openai-gpt-5-4", "0.8702", "0.7977"] in [row[:4] for row in rows]
+        write({path: lines_of(rows)})
+    found = sob(*paths, "--samples", "10", "--json").json["leaderboard"]
+    assert [row["model"] for row in found] == [row["model_dir"] for row in published["rows"]]
+    for row, expected in zip(found, published["rows"], strict=True):
+        numbers = {name: value for name, value in row.items() if isinstance(value, float)}
+        assert numbers == pytest.approx({name: expected[name] for name in numbers}, abs=1e-9)
+    assert any(row.startswith("1 openai-gpt-5-4 0.8702 0.7977") for row in sob(*paths, "--samples", "10").rows)
 
 
 @pytest.mark.skipif(not SMALL, reason="shared data not here")
-def test_the_published_metrics_and_categories(capsys, tmp_path):
-    paths = [shared(f"vectors/sob_aggregate/{name}") for name in SMALL]
-    found = json.loads(printed(capsys, *(rows_of(path, tmp_path) for path in paths), "--json"))["summaries"]
-    assert len(found) == len(SMALL)
-    by_name = {(each["modality"], each["model"]): each for each in found}
-    for path in paths:
-        expected = json.loads(gzip.decompress(path.read_bytes()))
-        ours = by_name[expected["modality"], expected["model"]]
+def test_the_published_metrics_and_categories(sob):
+    vectors = {(one["modality"], one["model"]): one for one in map(vector, SMALL)}
+    summaries = sob(*map(rows_of, vectors.values()), "--json").json["summaries"]
+    assert {(each["modality"], each["model"]) for each in summaries} == {*vectors}
+    for ours in summaries:
+        expected = vectors[ours["modality"], ours["model"]]["expected"]
         for block in ("overall", "overall_weighted"):
             for part in ("metrics", "category_scores"):
-                for name, numbers in expected["expected"][block][part].items():
-                    for key in ("mean", "ci95_low", "ci95_high"):
-                        assert ours[block][part][name][key] == pytest.approx(numbers[key], abs=1e-9)
+                for name, numbers in expected[block][part].items():
+                    shared_keys = {key: numbers[key] for key in ("mean", "ci95_low", "ci95_high")}
+                    found = {key: ours[block][part][name][key] for key in shared_keys}
+                    assert found == pytest.approx(shared_keys, abs=1e-9)
 
 
-def test_a_published_summary_is_read_as_the_rows_that_it_is_of(tmp_path, capsys):
-    source = shared("vectors/sob_aggregate/audio__gpt-oss.json.gz")
-    summary = json.loads(gzip.decompress(source.read_bytes()))["expected"]
-    path = tmp_path / "evaluation/audio/gpt-oss/eval_summary.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"num_records": 115, "summary": summary}), encoding="utf-8")
-    found = json.loads(printed(capsys, path, "--json"))
+def test_a_published_summary_is_read_as_the_rows_that_it_is_of(sob):
+    source = vector("audio__gpt-oss.json.gz")
+    summary, path = source["expected"], "evaluation/audio/gpt-oss/eval_summary.json"
+    write({path: {"num_records": 115, "summary": summary}})
+    found = sob(path, "--json").json
     (published,) = found["summaries"]
     assert (published["model"], published["modality"]) == ("gpt-oss", "audio")
     assert published["overall"] == summary["overall"]
-    assert {name: published["overall_weighted"][name] for name in ("n", "metrics", "category_scores")} == {
-        name: summary["overall_weighted"][name] for name in ("n", "metrics", "category_scores")
-    }
-    (ours,) = json.loads(printed(capsys, rows_of(source, tmp_path), "--json"))["leaderboard"]
+    weighted = {name: summary["overall_weighted"][name] for name in ("n", "metrics", "category_scores")}
+    assert published["overall_weighted"] == published["overall_weighted"] | weighted
+    (ours,) = sob(rows_of(source), "--json").json["leaderboard"]
     assert found["leaderboard"][0]["overall"] == pytest.approx(ours["overall"], abs=1e-9)
 
 
@@ -88,24 +94,19 @@ def row(model, value, weight=1.0):
     return {"record_id": "r", "model_id": model, "difficulty_weight": weight, **dict.fromkeys(SOB_METRICS, value)}
 
 
-@pytest.fixture
-def rows(tmp_path):
-    path = tmp_path / "image__both.jsonl"
-    lines = [row("a", 1.0), row("a", 0.0, 3.0), row("b", 0.5)]
-    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    return path
-
-
-def test_rows_as_the_published_program_writes_them(rows, capsys):
-    found = json.loads(printed(capsys, rows, "--json", "--samples", "50"))
+def test_rows_as_the_published_program_writes_them(sob):
+    file, placed = "image__both.jsonl", "data/evaluation/audio/both/eval_records.jsonl"
+    write(dict.fromkeys((file, placed), lines_of([row("a", 1.0), row("a", 0.0, 3.0), row("b", 0.5)])))
+    found = sob(file, "--json", "--samples", "50").json
     assert [(one["model"], one["modalities"]) for one in found["leaderboard"]] == [("b", ["image"]), ("a", ["image"])]
     first = next(one for one in found["summaries"] if one["model"] == "a")
     assert first["overall"]["metrics"]["leaf_value_em"]["mean"] == 0.5
     assert first["overall_weighted"]["category_scores"]["Strict Precision"]["mean"] == 0.25
-    out = printed(capsys, rows)
+    out = sob(file).out
     assert "image, a: 2 records" in out
     assert all(name in out for name in CATEGORIES)
-    assert "audio, a: 2 records" in printed(capsys, rows, "--modality", "audio")
+    assert "audio, a: 2 records" in sob(file, "--modality", "audio").out
+    assert "audio, a: 2 records" in sob(placed).out  # by its folder
 
 
 @pytest.mark.parametrize(
@@ -120,16 +121,8 @@ def test_rows_as_the_published_program_writes_them(rows, capsys):
         ("imagery/rows.jsonl", "text"),
     ],
 )
-def test_the_modality_is_that_of_the_published_place(path, modality, tmp_path):
-    assert published_modality(tmp_path / path) == modality
-
-
-def test_published_rows_count_for_the_modality_of_their_folder(rows, tmp_path, capsys):
-    path = tmp_path / "data/evaluation/audio/both/eval_records.jsonl"
-    path.parent.mkdir(parents=True)
-    rows.rename(path)
-    found = json.loads(printed(capsys, path, "--json", "--samples", "50"))
-    assert {tuple(one["modalities"]) for one in found["leaderboard"]} == {("audio",)}
+def test_the_modality_is_that_of_the_published_place(path, modality):
+    assert published_modality(Path("/tmp", path)) == modality
 
 
 @pytest.mark.parametrize(
@@ -143,8 +136,7 @@ def test_published_rows_count_for_the_modality_of_their_folder(rows, tmp_path, c
         ("x.json", '{"summary": {}}', "'overall.metrics.json_parse_success.mean' must be a number, not None"),
     ],
 )
-def test_what_is_no_result_of_sob_is_an_error(tmp_path, capsys, name, text, message):
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    assert main(["leaderboard", "--as", "sob", str(path)]) == 2
-    assert message in capsys.readouterr().err
+def test_what_is_no_result_of_sob_is_an_error(run, name, text, message):
+    write({name: text})
+    ended = run(f"leaderboard --as sob {name}")
+    assert (ended.status, message in ended.err) == (2, True)

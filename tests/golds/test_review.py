@@ -1,10 +1,9 @@
-"""`pytest-extract review` in the terminal and `agree`: what is open, and decisions written to one place of a gold."""
+"""`pytest-extract review` in the terminal: what is open, and decisions written to one place of a gold."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,13 @@ import pytest
 from pytest_extract.cases.edit import Candidate, GoldReview, OpenField, read_reviews, review_path, write_review
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache
-from pytest_extract.cli import main
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.golds.review import Reviewer, merged_items, open_items
-from pytest_extract.results import dump_result
+from pytest_extract.results import write_results
 from pytest_extract.run_case import run_case
+from tests.commands import write
 
 SCHEMA = {
     "type": "object",
@@ -29,23 +28,41 @@ SCHEMA = {
         "items": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
     },
 }
-GOLD = '{"vendor" : "ACME",\n   "total":1190.0,\n "items": [ {"name":"Bolt"}, {"name":"Nut"} , {"name": "Zinc"}]\n}\n'
-TEXT = "ACME GmbH, total 1,109.00; Bolt, Nut"
+TEXT = '{"vendor" : "ACME",\n   "total":1190.0,\n "items": [ {"name":"Bolt"}, {"name":"Nut"} , {"name": "Zinc"}]\n}\n'
+CASE = "text: 'ACME GmbH, total 1,109.00; Bolt, Nut'\nschema: s.json\ngold: a.json  # by hand\n"
+GOLD, SUITE = Path("a.json"), Path("a.extract.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _folder(run):
+    write({"s.json": SCHEMA, GOLD: TEXT, SUITE: CASE})
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
-    (tmp_path / "a.json").write_text(GOLD, encoding="utf-8")
-    (tmp_path / "a.extract.yaml").write_text(f"text: '{TEXT}'\nschema: s.json\ngold: a.json  # by hand\n", "utf-8")
-    return tmp_path
+def answer(run, monkeypatch):
+    """Review in the terminal, with what is typed, line by line."""
+
+    def answer(*lines, args=""):
+        typed = iter(lines)
+
+        def read(_prompt):
+            try:
+                return next(typed)
+            except StopIteration:
+                raise EOFError from None
+
+        monkeypatch.setattr("builtins.input", read)
+        return run(f"review --terminal --by Ada {args}")
+
+    return answer
 
 
-def dispute(folder: Path, **fields: OpenField) -> None:
-    write_review(folder / "a.json", "$", GoldReview(reviewed=False, sources=("m", "n"), agreed=3, open=fields))
+def field(*values, why="outputs disagree"):
+    return OpenField(why=why, candidates=tuple(Candidate(value=value) for value in values))
 
 
+ROW = field(MISSING, why="1 of 2 outputs lack this row")
+NAME = field("Nuts", "Zincs")
 TOTAL = OpenField(
     why="outputs disagree",
     candidates=(
@@ -55,500 +72,332 @@ TOTAL = OpenField(
 )
 
 
-@pytest.fixture
-def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
-    def run(*lines: str, args: tuple[str, ...] = ()) -> tuple[int, str]:
-        typed = iter(lines)
-
-        def read(prompt: str) -> str:
-            del prompt
-            try:
-                return next(typed)
-            except StopIteration:
-                raise EOFError from None
-
-        monkeypatch.setattr("builtins.input", read)
-        status = main(["review", "--terminal", "--by", "Ada", *args])
-        return status, capsys.readouterr().out
-
-    return run
+def dispute(fields, gold=GOLD):
+    """Make a draft in which some places are open."""
+    write_review(gold, "$", GoldReview(reviewed=False, sources=("m", "n"), agreed=3, open=fields))
 
 
-def test_nothing_is_open_in_golds_written_by_hand(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
-    assert answer() == (0, "nothing is open\n")
+def cases_of(*files):
+    return [case for file in files or (SUITE,) for case in load_cases(Path(file), SchemaCache()).cases]
 
 
-def test_a_candidate_is_written_to_its_place_alone(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
-    dispute(folder, total=TOTAL)
-    status, told = answer("2", "a")
-    assert status == 0
-    assert "[1/2] a.extract.yaml::a  total: outputs disagree" in told
-    assert "  1  1190.0  (m, nowhere in the document)" in told
-    assert "accepted: 1190.0 -> 1109.0" in told
-    assert (folder / "a.json").read_text("utf-8") == GOLD.replace("1190.0", "1109.0")
-    review = read_reviews(folder / "a.review.json")["$"]
-    assert (review.reviewed, review.open) == (True, {})
-    assert {path: (each.decision, each.by) for path, each in review.decisions.items()} == {
-        "total": ("accept", "Ada"),
-        "$": ("accept", "Ada"),
-    }
+def reviewer_of(*files):
+    cases = cases_of(*files)
+    return Reviewer("Ada", [*open_items(cases)], cases)
 
 
-def test_what_is_skipped_or_disputed_stays_open(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
-    dispute(folder, total=TOTAL)
-    status, told = answer("s", "a", "q")
-    assert status == 1
-    assert "fields of this gold are still open" in told
-    assert answer("d", "q")[0] == 1
-    assert read_reviews(folder / "a.review.json")["$"].open["total"].why == "disputed by a reviewer"
-    assert (folder / "a.json").read_text("utf-8") == GOLD
-    assert answer("k", "a")[0] == 0
-    assert (folder / "a.json").read_text("utf-8") == GOLD
+def review():
+    return read_reviews(Path("a.review.json"))["$"]
 
 
-def test_a_gold_that_is_no_draft_is_reviewed_when_what_was_disputed_is_decided(folder: Path) -> None:
-    write_review(folder / "a.json", "$", GoldReview(open={"total": TOTAL, "items[0]": ROW}))
-    reviewer = _reviewer(folder)
-    total, row = reviewer.items
-    for item in (total, row):
+def decisions():
+    return {path: each.decision for path, each in review().decisions.items()}
+
+
+def gold():
+    return json.loads(GOLD.read_text("utf-8"))
+
+
+def rows():
+    return [row["name"] for row in gold()["items"]]
+
+
+def places(reviewer):
+    return [str(item.path) for item in reviewer.items]
+
+
+def test_nothing_is_open_in_golds_written_by_hand_unless_a_case_file_cannot_be_read(answer):
+    assert answer()[:2] == (0, "nothing is open\n")
+    write({"b.extract.yaml": "text: ["})
+    assert answer()[:2] == (1, "nothing else is open\n")
+
+
+def test_a_candidate_is_written_to_its_place_alone(answer):
+    dispute({"total": TOTAL})
+    ended = answer("2", "a")
+    assert ended.status == 0
+    assert "[1/2] a.extract.yaml::a  total: outputs disagree" in ended.out
+    assert "  1  1190.0  (m, nowhere in the document)" in ended.out
+    assert "accepted: 1190.0 -> 1109.0" in ended.out
+    assert GOLD.read_text("utf-8") == TEXT.replace("1190.0", "1109.0")
+    assert (review().reviewed, review().open, decisions()) == (True, {}, {"total": "accept", "$": "accept"})
+    assert {each.by for each in review().decisions.values()} == {"Ada"}
+
+
+def test_what_is_skipped_or_disputed_stays_open(answer):
+    dispute({"total": TOTAL})
+    ended = answer("s", "a", "q")
+    assert (ended.status, "fields of this gold are still open" in ended.out) == (1, True)
+    assert answer("d", "q").status == 1
+    assert review().open["total"].why == "disputed by a reviewer"
+    assert answer("k", "a").status == 0
+    assert GOLD.read_text("utf-8") == TEXT
+
+
+def test_a_gold_that_is_no_draft_is_reviewed_when_what_was_disputed_is_decided():
+    write_review(GOLD, "$", GoldReview(open={"total": TOTAL, "items[0]": ROW}))
+    reviewer = reviewer_of()
+    for item in reviewer.items:
         reviewer.decide(item, "dispute")
-    assert [item.title for item in _reviewer(folder).items] == [
-        "a.extract.yaml::a  total",
-        "a.extract.yaml::a  items[0]",
-    ]
-    reviewer.decide(total, "keep")
-    assert read_reviews(folder / "a.review.json")["$"].reviewed is False
-    reviewer.decide(row, "absent")
-    assert read_reviews(folder / "a.review.json")["$"].reviewed is True
-    assert _reviewer(folder).items == []
+    titles = [item.title for item in reviewer_of().items]
+    assert titles == ["a.extract.yaml::a  total", "a.extract.yaml::a  items[0]"]
+    for item, decision, reviewed in zip(reviewer.items, ("keep", "absent"), (False, True), strict=True):
+        reviewer.decide(item, decision)
+        assert review().reviewed is reviewed
+    assert reviewer_of().items == []
 
 
 @pytest.mark.parametrize(
-    ("typed", "expected"),
-    [("7.5", 7.5), ("x7", None), ('"x"', None)],
+    ("place", "typed", "expected"),
+    [
+        ("total", "7.5", 7.5),
+        ("total", "x7", None),
+        ("total", '"x"', None),
+        ("vendor", "2026117", "2026117"),
+        ("vendor", "C:\\temp", "C:\\temp"),
+        ("vendor", '"two\\nlines"', "two\nlines"),
+        ("vendor", "12\u00a0000", "12\u00a0000"),
+    ],
 )
-def test_an_edit_must_satisfy_the_schema(
-    folder: Path, answer: Callable[..., tuple[int, str]], typed: str, expected: float | None
-) -> None:
-    dispute(folder, total=TOTAL)
-    _, told = answer("e", typed, "q")
-    changed = GOLD if expected is None else GOLD.replace("1190.0", str(expected))
-    assert (folder / "a.json").read_text("utf-8") == changed
-    assert ("the schema does not allow it" in told) is (expected is None)
+def test_an_edit_is_kept_to_the_letter_and_must_satisfy_the_schema(answer, place, typed, expected):
+    dispute({place: field()})
+    ended = answer("e", typed, "q")
+    assert gold() == json.loads(TEXT) | ({} if expected is None else {place: expected})
+    assert ("the schema does not allow it" in ended.out) is (expected is None)
 
 
-def test_a_required_key_cannot_be_made_absent(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
-    dispute(folder, vendor=OpenField(why="outputs disagree"), total=TOTAL)
-    _, told = answer("x", "s", "x", "q")
-    assert "the schema does not allow it" in told
-    assert json.loads((folder / "a.json").read_text("utf-8")).keys() == {"vendor", "items"}
+def test_a_required_key_cannot_be_made_absent(answer):
+    dispute({"vendor": field(), "total": TOTAL})
+    assert "the schema does not allow it" in answer("x", "s", "x", "q").out
+    assert gold().keys() == {"vendor", "items"}
 
 
-def test_a_removed_row_moves_what_is_open_behind_it(folder: Path) -> None:
-    row = OpenField(
-        why="1 of 2 outputs lack this row", candidates=(Candidate(value={"name": "Bolt"}), Candidate(value=MISSING))
-    )
-    name = OpenField(why="outputs disagree", candidates=(Candidate(value="Zinc"), Candidate(value="Zink")))
-    dispute(folder, **{"items[0]": row, "items[2].name": name})
-    cases = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
-    reviewer = Reviewer("Ada", [*open_items(cases)])
-    first, second, rest = reviewer.items
-    reviewer.decide(first, "accept", choice=1)
-    assert str(second.path) == "items[1].name"
-    assert [*read_reviews(review_path(folder / "a.json"))["$"].open] == ["items[1].name"]
-    reviewer.decide(second, "accept", choice=1)
-    reviewer.decide(rest, "accept")
-    assert json.loads((folder / "a.json").read_text("utf-8"))["items"] == [{"name": "Nut"}, {"name": "Zink"}]
+def test_a_field_of_a_row_that_somebody_has_removed_is_told(answer):
+    dispute({"items[7].name": TOTAL})
+    assert "items[7].name: the gold has no such row any more; start the review again" in answer("1", "q").out
 
 
-ROW = OpenField(why="1 of 2 outputs lack this row", candidates=(Candidate(value=MISSING),))
-
-
-def added(name: str) -> OpenField:
-    return OpenField(why="row", candidates=(Candidate(value={"name": name}), Candidate(value=MISSING)))
-
-
-def rows_of(folder: Path) -> list[str]:
-    return [row["name"] for row in json.loads((folder / "a.json").read_text("utf-8"))["items"]]
-
-
-def test_what_names_a_removed_row_goes_and_what_names_later_rows_moves(folder: Path) -> None:
-    name = OpenField(why="outputs disagree", candidates=(Candidate(value="Nuts"), Candidate(value="Zincs")))
-    dispute(folder, **{"items[1]": ROW, "items[1].name": name, "items[2]": ROW, "items[2].name": name})
+def test_what_names_a_removed_row_goes_and_what_names_later_rows_moves():
+    dispute({"items[1]": ROW, "items[1].name": NAME, "items[2]": ROW, "items[2].name": NAME})
     keys = "accept: {'items[1].name': [N], 'items[2].name': [Z], 'items[].name': [any]}\n"
-    for file in ("a.extract.yaml", "b.extract.yaml"):
-        (folder / file).write_text(f"text: x\nschema: s.json\ngold: a.json\n{keys}", "utf-8")
-    cases = [load_cases(folder / file, SchemaCache()).cases[0] for file in ("a.extract.yaml", "b.extract.yaml")]
-    reviewer = Reviewer("Ada", [*open_items(cases)], cases)
+    files = {"a.extract.yaml": CASE + keys, "b.extract.yaml": CASE + keys}
+    write(files)
+    reviewer = Reviewer("Ada", [*open_items(cases_of(*files))], cases_of(*files))
     nut, nut_name, zinc, zinc_name, _ = reviewer.items
     reviewer.decide(zinc_name, "keep")
     reviewer.decide(nut, "absent")
-    assert rows_of(folder) == ["Bolt", "Zinc"]
+    assert rows() == ["Bolt", "Zinc"]
     assert (str(zinc.path), str(zinc_name.path), nut_name.done) == ("items[1]", "items[1].name", "gone with its row")
     with pytest.raises(ExtractError, match="this row is removed"):
         reviewer.decide(nut_name, "accept")
-    review = read_reviews(folder / "a.review.json")["$"]
-    assert [*review.open] == ["items[1]"]
-    assert {path: each.decision for path, each in review.decisions.items()} == {
-        "items[1].name": "keep",
-        "items[1]": "absent",
-    }
-    for file in ("a.extract.yaml", "b.extract.yaml"):
-        (case,) = load_cases(folder / file, SchemaCache()).cases
+    assert ([*review().open], decisions()) == (["items[1]"], {"items[1].name": "keep", "items[1]": "absent"})
+    for case in cases_of(*files):
         assert dict(case.accept) == {"items[1].name": ("Z",), "items[].name": ("any",)}
     reviewer.decide(zinc, "absent")
-    assert rows_of(folder) == ["Bolt"]
+    assert rows() == ["Bolt"]
     reviewer.undo()
     reviewer.undo()
-    assert rows_of(folder) == ["Bolt", "Nut", "Zinc"]
+    assert rows() == ["Bolt", "Nut", "Zinc"]
     assert (str(zinc.path), nut_name.done, nut_name.gone) == ("items[2]", "", False)
 
 
+def test_a_decision_after_a_removed_row_is_written_where_the_row_is_now():
+    dispute({"items[0]": field({"name": "Bolt"}, MISSING), "items[2].name": field("Zinc", "Zink")})
+    reviewer = reviewer_of()
+    bolt, zinc, rest = reviewer.items
+    reviewer.decide(bolt, "accept", choice=1)
+    assert [*review().open] == ["items[1].name"]
+    reviewer.decide(zinc, "accept", choice=1)
+    reviewer.decide(rest, "accept")
+    assert rows() == ["Nut", "Zink"]
+
+
 @pytest.mark.parametrize(
-    "gold", ["golds.json#/acme", "{vendor: ACME, items: [{name: Bolt}, {name: Nut}, {name: Zinc}]}"]
+    "shared", ["golds.json#/acme", "{vendor: ACME, items: [{name: Bolt}, {name: Nut}, {name: Zinc}]}"]
 )
-def test_a_gold_that_cases_share_by_a_place_in_a_file_is_one(folder: Path, gold: str) -> None:
-    (folder / "golds.json").write_text(f'{{"acme": {GOLD}}}', "utf-8")
-    path = folder / "a.extract.yaml"
-    head = f"defaults: {{schema: s.json, text: x, gold: {gold}}}\n"
-    path.write_text(f"{head}cases: [{{id: a}}, {{id: b, accept: {{'items[2].name': [Z]}}}}]\n", "utf-8")
-    cases = load_cases(path, SchemaCache()).cases
-    name = OpenField(why="outputs disagree", candidates=(Candidate(value="Zincs"),))
-    for case, found in zip(cases, ({"items[0]": ROW}, {"items[2].name": name}), strict=True):
+def test_a_gold_that_cases_share_by_a_place_in_a_file_is_one(shared):
+    head = f"defaults: {{schema: s.json, text: x, gold: {shared}}}\n"
+    two = "cases: [{id: a}, {id: b, accept: {'items[2].name': [Z]}}]\n"
+    write({"golds.json": f'{{"acme": {TEXT}}}', SUITE: head + two})
+    cases = cases_of()
+    for case, found in zip(cases, ({"items[0]": ROW}, {"items[2].name": field("Zincs")}), strict=True):
         write_review(case.gold_path, case.id, GoldReview(reviewed=False, open=found))
     reviewer = Reviewer("Ada", merged_items(open_items(cases)), cases)
     bolt, zinc = reviewer.items
     reviewer.decide(bolt, "absent")
-    assert [*read_reviews(review_path(cases[0].gold_path))["b"].open] == ["items[1].name"]
+    reviews = review_path(cases[0].gold_path)
+    assert [*read_reviews(reviews)["b"].open] == ["items[1].name"]
     assert reviewer.decide(zinc, "accept") == 'accepted: "Zinc" -> "Zincs"'
-    reviews = read_reviews(review_path(cases[0].gold_path))
-    assert [(each.reviewed, dict(each.open)) for each in reviews.values()] == [(True, {}), (True, {})]
-    _, second = load_cases(path, SchemaCache()).cases
+    assert [(each.reviewed, dict(each.open)) for each in read_reviews(reviews).values()] == [(True, {}), (True, {})]
+    second = cases_of()[1]
     assert second.gold["items"] == [{"name": "Nut"}, {"name": "Zincs"}]
     assert dict(second.accept) == {"items[1].name": ("Z",)}
 
 
-def test_added_rows_stand_behind_those_that_are_there_in_the_order_of_their_decisions(folder: Path) -> None:
-    dispute(folder, **{"items[3]": added("Wire"), "items[4]": added("Cable"), "items[5]": added("Tape")})
-    wire, cable, tape, _ = (reviewer := _reviewer(folder)).items
+def test_added_rows_stand_behind_those_that_are_there_in_the_order_of_their_decisions():
+    names = {"items[3]": "Wire", "items[4]": "Cable", "items[5]": "Tape"}
+    dispute({place: field({"name": name}, MISSING) for place, name in names.items()})
+    wire, cable, tape, _ = (reviewer := reviewer_of()).items
     reviewer.decide(cable, "accept")
-    assert [*read_reviews(folder / "a.review.json")["$"].open] == ["items[4]", "items[5]"]
+    assert [*review().open] == ["items[4]", "items[5]"]
     reviewer.decide(wire, "accept")
     reviewer.decide(tape, "accept")
-    assert rows_of(folder) == ["Bolt", "Nut", "Zinc", "Cable", "Wire", "Tape"]
+    assert rows() == ["Bolt", "Nut", "Zinc", "Cable", "Wire", "Tape"]
     reviewer.decide(cable, "absent")
-    assert rows_of(folder) == ["Bolt", "Nut", "Zinc", "Wire", "Tape"]
+    assert rows() == ["Bolt", "Nut", "Zinc", "Wire", "Tape"]
 
 
-def test_a_row_is_added_to_a_list_that_the_gold_lacks(folder: Path) -> None:
-    (folder / "a.json").write_text('{"vendor": "ACME"}', "utf-8")
-    dispute(folder, **{"items[1]": added("Cable"), "items[0]": added("Wire")})
-    reviewer = _reviewer(folder)
+def test_a_row_is_added_to_a_list_that_the_gold_lacks():
+    write({GOLD: {"vendor": "ACME"}})
+    dispute({"items[1]": field({"name": "Cable"}), "items[0]": field({"name": "Wire"})})
+    reviewer = reviewer_of()
     for item in reviewer.items[:2]:
         reviewer.decide(item, "accept")
-    assert rows_of(folder) == ["Cable", "Wire"]
+    assert rows() == ["Cable", "Wire"]
 
 
-def test_a_field_of_a_row_that_somebody_has_removed_is_told(
-    folder: Path, answer: Callable[..., tuple[int, str]]
-) -> None:
-    dispute(folder, **{"items[7].name": TOTAL})
-    assert "items[7].name: the gold has no such row any more; start the review again" in answer("1", "q")[1]
-
-
-def test_a_decision_on_a_row_leaves_the_rest_of_the_file_as_it_is(folder: Path) -> None:
-    gold = "# head\nvendor: ACME\nitems:\n# first\n- name: Bolt  # as printed\n# second\n- name: Nut\n- name: Zinc # keep\n"
-    (folder / "a.json").rename(folder / "old.json")
-    (folder / "a.yaml").write_text(gold, "utf-8")
-    (folder / "a.extract.yaml").write_text("text: x\nschema: s.json\ngold: a.yaml\n", "utf-8")
-    write_review(folder / "a.yaml", "$", GoldReview(open={"items[1]": ROW}))
-    reviewer = _reviewer(folder)
+def test_a_decision_on_a_row_leaves_the_rest_of_the_file_as_it_is():
+    text = "# head\nvendor: ACME\nitems:\n# first\n- name: Bolt  # as printed\n# second\n- name: Nut\n- name: Zinc # keep\n"
+    write({"a.yaml": text, SUITE: "text: x\nschema: s.json\ngold: a.yaml\n"})
+    dispute({"items[1]": ROW}, Path("a.yaml"))
+    reviewer = reviewer_of()
     reviewer.decide(reviewer.items[0], "absent")
-    assert (folder / "a.yaml").read_text("utf-8") == gold.replace("- name: Nut\n", "")
+    assert Path("a.yaml").read_text("utf-8") == text.replace("- name: Nut\n", "")
 
 
-ONE_LINE = "cases: [{id: a, gold: {vendor: A}}, {id: b, gold: {vendor: B}}]\n"
-IN_BLOCKS = "cases:\n- id: a\n  gold:\n    vendor: A\n- id: b\n  gold:\n    vendor: B\n"
-
-
-@pytest.mark.parametrize("cases", [ONE_LINE, IN_BLOCKS, "dataset: d.jsonl\n"])
-def test_also_accept_goes_into_the_case_itself(folder: Path, cases: str) -> None:
-    (folder / "d.jsonl").write_text('{"id":"a","gold":{"vendor":"A"}}\n{"id":"b","gold":{"vendor":"B"}}\n', "utf-8")
-    (folder / "a.extract.yaml").write_text(f"defaults: {{schema: s.json, text: x}}\n{cases}", "utf-8")
-    loaded = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
-    field = OpenField(why="outputs disagree", candidates=(Candidate(value=3),))
-    for case in loaded:
-        write_review(case.gold_path, case.id, GoldReview(open={"total": field, "vendor": field}))
-    reviewer = Reviewer("Ada", [*open_items(loaded)])
+@pytest.mark.parametrize(
+    "cases",
+    [
+        "cases: [{id: a, gold: {vendor: A}}, {id: b, gold: {vendor: B}}]\n",
+        "cases:\n- id: a\n  gold:\n    vendor: A\n- id: b\n  gold:\n    vendor: B\n",
+        "dataset: d.jsonl\n",
+    ],
+)
+def test_also_accept_goes_into_the_case_itself(cases):
+    write({"d.jsonl": '{"id":"a","gold":{"vendor":"A"}}\n{"id":"b","gold":{"vendor":"B"}}\n'})
+    write({SUITE: f"defaults: {{schema: s.json, text: x}}\n{cases}"})
+    for case in cases_of():
+        write_review(case.gold_path, case.id, GoldReview(open={"total": field(3), "vendor": field(3)}))
+    reviewer = reviewer_of()
     reviewer.decide(reviewer.items[0], "accept")
     for _ in range(2):
         reviewer.decide(reviewer.items[3], "also")
-    first, second = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    first, second = cases_of()
     assert (first.gold, dict(first.accept)) == ({"vendor": "A", "total": 3}, {})
     assert (second.gold, dict(second.accept)) == ({"vendor": "B"}, {"vendor": (3,)})
 
 
-@pytest.mark.parametrize("typed", ["2026117", "C:\\temp", '"two\\nlines"', "12\u00a0000"])
-def test_what_is_typed_is_kept_to_the_letter(folder: Path, answer: Callable[..., tuple[int, str]], typed: str) -> None:
-    schema = {"type": "object", "properties": {"vendor": {"type": ["string", "null"]}}}
-    (folder / "s.json").write_text(json.dumps(schema), "utf-8")
-    (folder / "a.json").write_text('{"vendor": null}', "utf-8")
-    dispute(folder, vendor=OpenField(why="outputs disagree"))
-    answer("e", typed, "q")
-    expected = json.loads(typed) if typed.startswith('"') else typed
-    assert json.loads((folder / "a.json").read_text("utf-8")) == {"vendor": expected}
-
-
-def test_also_accept_adds_a_right_value_to_the_case(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
-    vendor = OpenField(why="outputs disagree", candidates=(Candidate(value="ACME GmbH"),))
-    dispute(folder, vendor=vendor)
+def test_also_accept_adds_a_right_value_to_the_case(answer):
+    dispute({"vendor": field("ACME GmbH")})
     answer("o", "a")
-    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    (case,) = cases_of()
     assert dict(case.accept) == {"vendor": ("ACME GmbH",)}
-    assert "gold: a.json  # by hand" in (folder / "a.extract.yaml").read_text("utf-8")
-    assert (folder / "a.json").read_text("utf-8") == GOLD
+    assert "gold: a.json  # by hand" in SUITE.read_text("utf-8")
+    assert GOLD.read_text("utf-8") == TEXT
 
 
-def test_failing_fields_of_a_run_are_offered_with_the_output_first(
-    folder: Path, answer: Callable[..., tuple[int, str]]
-) -> None:
-    rows = [{"name": name} for name in ("Bolt", "Nut", "Cable", "Wire")]
-    output = {"vendor": "ACME", "total": 1109.0, "items": rows}
-    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
-    result = run_case(case, lambda _index: Extraction(output), nodeid="a.extract.yaml::a", file="a.extract.yaml")
-    (folder / "r.jsonl").write_text(dump_result(result) + "\n", "utf-8")
-    status, told = answer("a", "a", "k", "a", args=("r.jsonl", "a.extract.yaml"))
-    assert status == 0, told
-    gold = json.loads((folder / "a.json").read_text("utf-8"))
-    assert gold == {"vendor": "ACME", "total": 1109.0, "items": [{"name": name} for name in ("Bolt", "Nut", "Wire")]}
-    assert "accepted: 1190.0 -> 1109.0" in told
-    assert answer(args=("r.jsonl", "a.extract.yaml")) == (0, "nothing is open\n")
+def run_of(outputs, file=SUITE, name="r.jsonl"):
+    """Write the results of a case, of one output a run, named from the working folder."""
+    (case,) = cases_of(file)
+    result = run_case(case, lambda index: Extraction(outputs[index]), nodeid=f"{file}::{case.id}", file=str(file))
+    write_results(name, [result])
 
 
-def run_of(folder: Path, name: str, outputs: dict[str, str]) -> str:
-    """Write the results of cases by their files, all named from the folder."""
-    lines = []
-    for file, output in outputs.items():
-        (case,) = load_cases(folder / file, SchemaCache()).cases
-        result = run_case(case, lambda _i, o=output: Extraction({"vendor": o}), nodeid=f"{file}::{case.id}", file=file)  # type: ignore[misc]
-        lines.append(dump_result(result))
-    path = folder / name
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    return str(path)
+def named(*names):
+    return [{"name": name} for name in names]
+
+
+def test_failing_fields_of_a_run_are_offered_with_the_output_first(answer):
+    run_of([{"vendor": "ACME", "total": 1109.0, "items": named("Bolt", "Nut", "Cable", "Wire")}])
+    ended = answer("a", "a", "k", "a", args="r.jsonl a.extract.yaml")
+    assert ended.status == 0, ended.out
+    assert "accepted: 1190.0 -> 1109.0" in ended.out
+    assert gold() == {"vendor": "ACME", "total": 1109.0, "items": named("Bolt", "Nut", "Wire")}
+    assert answer(args="r.jsonl a.extract.yaml")[:2] == (0, "nothing is open\n")
+
+
+def test_every_attempt_of_a_run_is_reviewed(answer):
+    write({SUITE: f"{CASE}repeat: {{of: 3, pass: 1}}\n"})
+    right = gold()
+    run_of([{**right, "total": 1109.0}, {**right, "total": 1109.0, "vendor": "ACNE"}, right])
+    ended = answer("1", "k", args="r.jsonl a.extract.yaml")
+    assert ended.status == 0, ended.out
+    assert "[1/2] a.extract.yaml::a  total: fails in the run\n  1  1109.0  (output #1, output #2, " in ended.out
+    assert gold() == {**right, "total": 1109.0}
+
+
+def test_an_added_row_is_offered_without_its_confidence(answer):
+    write({SUITE: f"{CASE}confidence: wrapper\n"})
+    sure = {"vendor": {"value": "ACME", "confidence": 0.9}, "total": {"value": 1190.0, "confidence": 1}}
+    wrapped = [{"name": {"value": name, "confidence": 0.9}} for name in ("Bolt", "Nut", "Zinc", "Wire")]
+    run_of([{**sure, "items": wrapped}])
+    ended = answer("a", args="r.jsonl a.extract.yaml")
+    assert (ended.status, rows()[3:]) == (0, ["Wire"]), ended.out
+
+
+TWINS = [Path(folder, "case.extract.yaml") for folder in ("acme", "born")]
 
 
 @pytest.fixture
-def twins(folder: Path) -> Path:
+def _twins():
     """Two folders that hold a case file of one name, with equal golds."""
-    for name in ("acme", "born"):
-        (folder / name).mkdir()
-        case = "text: ACME GmbH or Born AG\nschema: ../s.json\ngold: {vendor: Nobody}\n"
-        (folder / name / "case.extract.yaml").write_text(case, "utf-8")
-    return folder
+    case = "text: ACME GmbH or Born AG\nschema: ../s.json\ngold: {vendor: Nobody}\n"
+    write(dict.fromkeys(TWINS, case))
 
 
-def test_every_attempt_of_a_run_is_reviewed(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
-    with (folder / "a.extract.yaml").open("a", encoding="utf-8") as file:
-        file.write("repeat: {of: 3, pass: 1}\n")
-    gold = json.loads(GOLD)
-    outputs = [{**gold, "total": 1109.0}, {**gold, "total": 1109.0, "vendor": "ACNE"}, gold]
-    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
-    result = run_case(case, lambda index: Extraction(outputs[index]), nodeid="a.extract.yaml::a", file="a.extract.yaml")
-    (folder / "r.jsonl").write_text(dump_result(result) + "\n", "utf-8")
-    status, told = answer("1", "k", args=("r.jsonl", "a.extract.yaml"))
-    assert status == 0, told
-    assert "[1/2] a.extract.yaml::a  total: fails in the run\n  1  1109.0  (output #1, output #2, " in told
-    assert json.loads((folder / "a.json").read_text("utf-8")) == {**gold, "total": 1109.0}
-
-
-def test_a_case_file_that_cannot_be_read_leaves_the_review_open(
-    folder: Path, answer: Callable[..., tuple[int, str]]
-) -> None:
-    (folder / "b.extract.yaml").write_text("text: [", "utf-8")
-    assert answer() == (1, "nothing else is open\n")
-
-
+@pytest.mark.usefixtures("_twins")
 @pytest.mark.parametrize("rootdir", [".", "born", ".."])
-def test_a_decision_goes_into_the_gold_of_its_own_file(
-    twins: Path, answer: Callable[..., tuple[int, str]], rootdir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    born = (twins / "born" / "case.extract.yaml").read_text("utf-8")
-    run = run_of(twins, "r.jsonl", {"acme/case.extract.yaml": "ACME GmbH"})
-    folders = (str(twins / "acme"), str(twins / "born"))
-    monkeypatch.chdir(twins / rootdir)
-    status, told = answer("a", args=(run, *folders))
-    assert status == 0, told
-    assert "acme/case.extract.yaml::case  vendor" in told
-    assert "ACME GmbH" in (twins / "acme" / "case.extract.yaml").read_text("utf-8").partition("gold")[2]
-    assert (twins / "born" / "case.extract.yaml").read_text("utf-8") == born
+def test_a_decision_goes_into_the_gold_of_its_own_file(answer, tmp_path, rootdir, monkeypatch):
+    acme, born = (tmp_path / path for path in TWINS)
+    untouched = born.read_text("utf-8")
+    run_of([{"vendor": "ACME GmbH"}], TWINS[0])
+    monkeypatch.chdir(rootdir)
+    ended = answer("a", args=f"{tmp_path / 'r.jsonl'} {acme.parent} {born.parent}")
+    assert ended.status == 0, ended.out
+    assert "acme/case.extract.yaml::case  vendor" in ended.out
+    assert "ACME GmbH" in acme.read_text("utf-8").partition("gold")[2]
+    assert born.read_text("utf-8") == untouched
 
 
-def test_a_result_whose_case_cannot_be_told_is_named(
-    twins: Path, answer: Callable[..., tuple[int, str]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = run_of(twins / "acme", "r.jsonl", {"case.extract.yaml": "ACME GmbH"})
-    main(["review", "--list", run, "acme", "born"])
-    assert "several cases given may be meant; give case.extract.yaml" in capsys.readouterr().err
-    main(["review", "--list", run, "a.extract.yaml"])
-    assert "no such case among those given; give case.extract.yaml" in capsys.readouterr().err
-    assert answer("a", args=(run, "acme"))[0] == 0
+@pytest.mark.usefixtures("_twins")
+def test_a_result_whose_case_cannot_be_told_is_named(answer, run, monkeypatch):
+    monkeypatch.chdir("acme")
+    run_of([{"vendor": "ACME GmbH"}], "case.extract.yaml", "../r.jsonl")
+    monkeypatch.chdir("..")
+    told = run("review --list r.jsonl acme born").err
+    assert "several cases given may be meant; give case.extract.yaml" in told
+    told = run("review --list r.jsonl a.extract.yaml").err
+    assert "no such case among those given; give case.extract.yaml" in told
+    assert answer("a", args="r.jsonl acme").status == 0
 
 
-def test_an_added_row_is_offered_without_its_confidence(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
-    with (folder / "a.extract.yaml").open("a", encoding="utf-8") as case_file:
-        case_file.write("confidence: wrapper\n")
-    rows = [{"name": {"value": name, "confidence": 0.9}} for name in ("Bolt", "Nut", "Zinc", "Wire")]
-    output = {"vendor": {"value": "ACME", "confidence": 0.9}, "total": {"value": 1190.0, "confidence": 1}}
-    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
-    result = run_case(
-        case, lambda _index: Extraction({**output, "items": rows}), nodeid="a.extract.yaml::a", file="a.extract.yaml"
-    )
-    (folder / "r.jsonl").write_text(dump_result(result) + "\n", "utf-8")
-    status, told = answer("a", args=("r.jsonl", "a.extract.yaml"))
-    assert status == 0, told
-    assert json.loads((folder / "a.json").read_text("utf-8"))["items"][3:] == [{"name": "Wire"}]
-
-
-def test_agreement_field_by_field_and_disputes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, total, rows in (("A", 1, ["x", "y"]), ("B", 1.0, ["y", "z"])):
-        (folder / name).mkdir()
-        gold = {"vendor": "ACME", "total": total, "items": [{"name": row} for row in rows]}
-        (folder / name / "one.json").write_text(json.dumps(gold), encoding="utf-8")
-    assert main(["agree", "A", "B", "--schema", "s.json"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("1 gold: 3 of 5 values agree")
-    assert not (folder / "A" / "one.review.json").exists()
-    before = (folder / "A" / "one.json").read_bytes()
-    assert main(["agree", "A", "B", "--schema", "s.json", "--dispute"]) == 1
-    assert (folder / "A" / "one.json").read_bytes() == before
-    review = read_reviews(folder / "A" / "one.review.json")["$"]
-    assert review.reviewed is False
-    assert {each.why for each in review.open.values()} == {"two reviewers disagree"}
-    assert main(["agree", "A", "A", "--schema", "s.json"]) == 0
-
-
-def test_no_dispute_is_written_where_a_gold_cannot_be_read(folder: Path) -> None:
-    for name, vendor in (("A", "x"), ("B", "y")):
-        (folder / name).mkdir()
-        (folder / name / "one.json").write_text(json.dumps({"vendor": vendor}), encoding="utf-8")
-        (folder / name / "two.json").write_text("{", encoding="utf-8")
-    assert main(["agree", "A", "B", "--schema", "s.json", "--dispute"]) == 2
-    assert not (folder / "A" / "one.review.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ("golds", "nowhere", "nowhere is not there: give two golds, or two folders of golds"),
-        ("golds", "golds/one.json", "golds/one.json is no folder: give two golds, or two folders of golds"),
-        ("golds/one.json", "golds/one.json", "have no value that s.json compares: give other golds"),
-    ],
-)
-def test_where_there_is_nothing_to_compare(
-    folder: Path, capsys: pytest.CaptureFixture[str], first: str, second: str, message: str
-) -> None:
-    (folder / "golds").mkdir()
-    (folder / "golds" / "one.json").write_text("{}", "utf-8")
-    assert main(["agree", first, second, "--schema", "s.json"]) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_values_of_one_gold_alone_and_skipped_ones(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "x-eval-nulls": "absent"}
-    schema["properties"]["a"]["x-eval-compare"], schema["properties"]["b"]["x-eval-skip"] = "exact", True
-    (folder / "s.json").write_text(json.dumps(schema), "utf-8")
-    for name, gold in (("A", {"a": "x", "b": "1"}), ("B", {"a": "x", "b": "2"}), ("C", {"a": "x", "c": "x"})):
-        (folder / f"{name}.json").write_text(json.dumps(gold), "utf-8")
-    assert main(["agree", "A.json", "B.json", "--schema", "s.json"]) == 0
-    assert capsys.readouterr().out.startswith("1 gold: 1 of 1 values agree")
-    assert main(["agree", "A.json", "C.json", "--schema", "s.json"]) == 1
-    assert capsys.readouterr().out.startswith("1 gold: 1 of 2 values agree")
-
-
-def test_nearly_all_is_told_from_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"name": f"n{number}"} for number in range(2_999)]
-    for name, vendor in (("A", "x"), ("B", "y")):
-        (folder / f"{name}.json").write_text(json.dumps({"vendor": vendor, "items": rows}), "utf-8")
-    assert main(["agree", "A.json", "B.json", "--schema", "s.json"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "1 gold: 2,999 of 3,000 values agree (> 99.9 %)"
-    assert [line.split(maxsplit=4)[4] for line in lines[1:3]] == ["0 %", "100 %"]
-
-
-def test_what_reviewers_no_longer_dispute_is_closed(folder: Path) -> None:
-    for name, vendor, total in (("A", "ACME", 1), ("B", "Acme", 2), ("C", "ACME", 3)):
-        (folder / name).mkdir()
-        (folder / name / "one.json").write_text(json.dumps({"vendor": vendor, "total": total}), "utf-8")
-    gold, path = folder / "A" / "one.json", folder / "A" / "one.review.json"
-
-    def disputed(total: float, vendor: str, other: str = "B") -> tuple[bool, list[str]]:
-        gold.write_text(json.dumps({"vendor": vendor, "total": total}), "utf-8")
-        main(["agree", "A", other, "--schema", "s.json", "--dispute"])
-        review = read_reviews(path)["$"]
-        return review.reviewed, [*review.open]
-
-    assert disputed(1, "ACME") == (False, ["vendor", "total"])
-    assert disputed(2, "ACME") == (False, ["vendor"])
-    assert disputed(2, "Acme", "C") == (False, ["vendor", "total"])  # those with C stand beside those with B
-    assert disputed(2, "Acme") == (False, ["vendor", "total"])
-    assert disputed(3, "ACME", "C") == (True, [])
-    write_review(gold, "$", GoldReview(reviewed=False, sources=("m1", "m2"), agreed=2))
-    assert disputed(1, "ACME", "C") == (False, ["total"])
-    assert disputed(3, "ACME", "C") == (False, [])  # still a draft
-
-
-def test_texts_for_a_judge_are_disputed_and_golds_of_one_reviewer_named(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    schema = {"type": "object", "properties": {"vendor": {"type": "string", "evaluation_config": "string_semantic"}}}
-    (folder / "s.json").write_text(json.dumps(schema), "utf-8")
-    for name, vendor in (("A/gold/1", "ACME"), ("B/gold/1", "the vendor"), ("A/gold/2", "x"), ("B/gold/3", "x")):
-        (folder / f"{name}.json").parent.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.json").write_text(json.dumps({"vendor": vendor}), "utf-8")
-    assert main(["agree", "A/gold", "B/gold", "--schema", "s.json", "--dispute"]) == 1
-    told = capsys.readouterr()
-    assert told.out.startswith("1 gold: 0 of 1 values agree")
-    assert [line.partition(": the other")[0] for line in told.err.splitlines()] == [
-        "pytest-extract agree: A/gold/2.json",
-        "pytest-extract agree: B/gold/3.json",
-    ]
-    (field,) = read_reviews(folder / "A" / "gold" / "1.review.json")["$"].open.values()
-    assert [each.sources for each in field.candidates] == [("A/gold",), ("B/gold",)]
-
-
-def _reviewer(folder: Path) -> Reviewer:
-    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
-    return Reviewer("Ada", [*open_items([case])])
-
-
-def test_decisions_are_undone_one_by_one_to_the_byte(folder: Path) -> None:
-    (folder / "a.json").chmod(0o600)
-    zinc = OpenField(why="most lack it", candidates=(Candidate(value={"name": "Nut"}, sources=("m",)),))
-    dispute(folder, **{"items[1]": zinc, "items[2]": zinc, "total": TOTAL})
-    reviewer = _reviewer(folder)
-    before = [(folder / name).read_bytes() for name in ("a.json", "a.review.json", "a.extract.yaml")]
+def test_decisions_are_undone_one_by_one_to_the_byte():
+    GOLD.chmod(0o600)
+    dispute({"items[1]": field({"name": "Nut"}), "items[2]": field({"name": "Nut"}), "total": TOTAL})
+    reviewer = reviewer_of()
+    files = [GOLD, Path("a.review.json"), SUITE]
+    before = [path.read_bytes() for path in files]
     first, second, total, _ = reviewer.items
     reviewer.decide(first, "absent")
     assert str(second.path) == "items[1]"
     with pytest.raises(ExtractError, match="this row is removed: undo that"):
         reviewer.decide(first, "accept")
     reviewer.decide(total, "also", choice=1)
-    assert "1109.0" in (folder / "a.extract.yaml").read_text("utf-8")
-    assert reviewer.undo() is total
-    assert reviewer.undo() is first
-    assert [(folder / name).read_bytes() for name in ("a.json", "a.review.json", "a.extract.yaml")] == before
+    assert "1109.0" in SUITE.read_text("utf-8")
+    assert [reviewer.undo(), reviewer.undo()] == [total, first]
+    assert [path.read_bytes() for path in files] == before
     assert (str(second.path), first.done) == ("items[2]", "")
-    assert os.name == "nt" or (folder / "a.json").stat().st_mode & 0o777 == 0o600
+    assert os.name == "nt" or GOLD.stat().st_mode & 0o777 == 0o600
     with pytest.raises(ExtractError, match="nothing to undo"):
         reviewer.undo()
 
 
-def test_what_somebody_else_has_changed_since_is_not_undone(folder: Path) -> None:
-    dispute(folder, total=TOTAL)
-    reviewer = _reviewer(folder)
+def test_what_somebody_else_has_changed_since_is_not_undone():
+    dispute({"total": TOTAL})
+    reviewer = reviewer_of()
     reviewer.decide(reviewer.items[0], "accept", choice=1)
-    theirs = (folder / "a.json").read_text("utf-8").replace("ACME", "ACNE")
-    (folder / "a.json").write_text(theirs, "utf-8")
+    theirs = GOLD.read_text("utf-8").replace("ACME", "ACNE")
+    GOLD.write_text(theirs, "utf-8")
     with pytest.raises(ExtractError, match=r"a\.json has changed since that decision"):
         reviewer.undo()
-    assert (folder / "a.json").read_text("utf-8") == theirs
+    assert GOLD.read_text("utf-8") == theirs

@@ -45,7 +45,7 @@ def write(files: Mapping[str, object], folder: Path | str = ".") -> None:
         if isinstance(content, bytes):
             path.write_bytes(content)
         else:
-            path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+            path.write_text(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False), "utf-8")
 
 
 @pytest.fixture

@@ -16,11 +16,9 @@ from pytest_extract.regression.gate import (
     confirm,
     decide,
     decide_confirmed,
-    fallen_cases,
     held_runs,
     plan_variant,
     rests_on_few,
-    suspects_of,
 )
 from pytest_extract.regression.snapshots import CaseKey, FailingField
 from tests.regression.simulate import state, steady, suite
@@ -172,14 +170,6 @@ def test_a_red_rests_on_few_cases_only_where_its_p_is_no_smaller_than_luck_of_th
     many_runs = decide(compare(run({}, runs=8), run(dead(*range(4), bits="0" * 8), runs=8)), RULES)
     assert many_runs.answer is WORSE
     assert not rests_on_few(many_runs.tests, many_runs.effects[0], RULES, 10)
-
-
-def test_a_suspect_is_what_luck_gives_least_often():
-    comparison = compare(run(wrong_in((20, 21), [1])), run(wrong_in(range(8), [2])))
-    (suspect, *_) = suspects_of("", run_tests(comparison, RULES).results)
-    assert suspect.suspect == (Subject.PATTERN, "f2")
-    assert fallen_cases(comparison.variants[0], suspect.suspect, RULES) == [f"s::0{number}" for number in range(8)]
-    assert suspects_of("", run_tests(compare(run({}), run({})), RULES).results) == ()
 
 
 @pytest.mark.slow

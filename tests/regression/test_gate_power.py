@@ -58,20 +58,6 @@ def test_the_comparison_that_is_simulated_is_the_one_that_the_gate_makes():
     assert direct == through
 
 
-def test_the_report_prints_its_tables(capsys, monkeypatch):
-    monkeypatch.setattr(gate_power, "KINDS", {"hard and easy cases": gate_power.Kind(rate=0.8)})
-    gate_power.no_change(2, 1, ((5, 3), (6, 3)))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "| no change | gate | confirmed | sign test | mean -2 | McNemar | case perm. |"
-    assert lines[-1].startswith("| hard and easy cases | ")
-    monkeypatch.setattr(gate_power, "SUITES", {"no noise": gate_power.Kind(rate=1.0)})
-    gate_power.every_answer(2, 1, (20,))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith("| suite | cases | runs | stated | none | half of the stated | as stated | ")
-    assert lines[-1].endswith(" | 0/0/100 |")
-    assert not lines[-1].endswith(" | 100/0/0 | 0/0/100 |")
-
-
 def test_a_table_replaces_the_one_in_the_manual(tmp_path):
     manual = tmp_path / "page.md"
     manual.write_text("# Page\n<!-- table: changes -->\nold\n<!-- end of table -->\nend\n")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from pytest_extract import redact as secrets
+from pytest_extract.results import read_results
 from tests.loaded import call_model_once, load_everything
 
 load_everything()
@@ -84,5 +86,112 @@ def write_case(pytester: pytest.Pytester) -> Callable[..., None]:
 
 
 @pytest.fixture
+def run(pytester):
+    """Run pytest; hold how its tests ended (`passed=1`), lines that it tells in this order, or a usage error's line."""
+
+    def run(*args, tells=(), refuses=None, **outcomes):
+        result = pytester.runpytest(*args)
+        if outcomes:
+            result.assert_outcomes(**outcomes)
+        if refuses is not None:
+            refused(result, refuses)
+        shows(result, *([tells] if isinstance(tells, str) else tells))
+        return result
+
+    return run
+
+
+@pytest.fixture
+def write_files(pytester):
+    """Write files below the root by their path: a text, bytes, or what is written as JSON."""
+
+    def write(files):
+        for name, content in files.items():
+            path = pytester.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = content if isinstance(content, str | bytes) else json.dumps(content)
+            path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+    return write
+
+
+@pytest.fixture
 def echo(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(ECHO)
+
+
+# What most tests of a run need: an extractor, a suite in one file, what the run said and what it wrote.
+
+EXTRACTOR = """
+import json, os, pathlib, threading, time, pytest
+from pytest_extract import Extraction
+
+HERE = pathlib.Path(__file__).parent
+
+@pytest.fixture{fixture}
+def extractor({needs}):
+    def extract({arguments}):
+        with (HERE / "calls").open("a") as log:
+            log.write("x")
+        {body}
+    return extract
+"""
+plain_and_workers = pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["plain", "n1"])
+
+
+@pytest.fixture
+def write_extractor(pytester):
+    """Write a conftest.py whose extractor has this body and appends to the file `calls`."""
+
+    def write(body, arguments="document", needs="", fixture="(scope='session')", folder="."):
+        lines = textwrap.indent(textwrap.dedent(body), " " * 8).strip()
+        text = EXTRACTOR.format(body=lines, arguments=arguments, needs=needs, fixture=fixture)
+        pytester.path.joinpath(folder, "conftest.py").write_text(text, encoding="utf-8")
+
+    return write
+
+
+@pytest.fixture
+def calls(pytester):
+    """Count the calls of `write_extractor` since the last count."""
+
+    def count():
+        log = pytester.path / "calls"
+        made = len(log.read_text()) if log.exists() else 0
+        log.unlink(missing_ok=True)
+        return made
+
+    return count
+
+
+@pytest.fixture
+def write_suite(pytester):
+    """Write all.extract.yaml: cases `c0`, `c1`, ... whose document is the gold as JSON, where they name nothing else."""
+
+    def write(cases, name="all", **defaults):
+        full = [
+            {"id": f"c{number}", **({"text": json.dumps(case["gold"])} if "gold" in case else {}), **case}
+            for number, case in enumerate(cases)
+        ]
+        content = json.dumps({"defaults": defaults, "cases": full})
+        (pytester.path / f"{name}.extract.yaml").write_text(content, encoding="utf-8")
+
+    return write
+
+
+def shows(result, *lines):
+    result.stdout.fnmatch_lines(lines)
+
+
+def refused(result, *lines):
+    """Hold that the run was a usage error with these lines."""
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(lines)
+
+
+def results(pytester, name="r.jsonl"):
+    return read_results(pytester.path / name).results
+
+
+def text_of(pytester, name):
+    return (pytester.path / name).read_text(encoding="utf-8")

@@ -7,92 +7,99 @@ import random
 
 import pytest
 
+from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
+from tests.plugin.conftest import text_of
 
+pytestmark = pytest.mark.usefixtures("echo")
 SCHEMA = {"type": "object", "properties": {"vendor": {"type": "string"}, "total": {"type": "integer"}}}
-
-
-def write(pytester: pytest.Pytester, cases: int, *, wrong: int, auto_accept: object, **keys: object) -> None:
-    """Write cases whose total is confident; of `wrong` of them it is wrong. The vendor never is, nor confident."""
-    listed = []
-    for number in range(cases):
-        answer = {
-            "vendor": {"value": "ACME", "confidence": 0.5},
-            "total": {"value": 7 if number < wrong else 8, "confidence": 0.95},
-        }
-        listed.append({"id": f"c{number}", "text": json.dumps(answer)})
-    defaults = {
-        "schema": SCHEMA, "gold": {"vendor": "ACME", "total": 8}, "confidence": "wrapper", "auto_accept": auto_accept,
-        "thresholds": {"pass_rate": 0}, **keys,
-    }  # fmt: skip
-    path = pytester.path / "a.extract.yaml"
-    path.write_text(json.dumps({"defaults": defaults, "cases": listed}), encoding="utf-8")
-
-
 RULE = {"confidence": 0.9, "precision": 0.9}
 
 
-def text_of(result: pytest.RunResult) -> str:
+def answer(total, confidence=0.95, vendor="ACME", vendor_confidence=0.5):
+    fields = {"vendor": (vendor, vendor_confidence), "total": (total, confidence)}
+    return json.dumps({name: {"value": value, "confidence": sure} for name, (value, sure) in fields.items()})
+
+
+@pytest.fixture
+def write(write_suite):
+    """Write cases by their answers, or a number of them of which some have a wrong total, which is confident."""
+
+    def write(answers, wrong=0, **keys):
+        if isinstance(answers, int):
+            answers = [answer(7 if number < wrong else 8) for number in range(answers)]
+        defaults = {"gold": {"vendor": "ACME", "total": 8}, "confidence": "wrapper", "thresholds": {"pass_rate": 0}}
+        write_suite([{"text": text} for text in answers], schema=SCHEMA, **{**defaults, **keys})
+
+    return write
+
+
+@pytest.fixture
+def report(capsys):
+    """Run the command `report` on r.jsonl; returns its status and what it printed, as one text."""
+
+    def report(*args):
+        capsys.readouterr()
+        status = main(["report", "r.jsonl", *args])
+        captured = capsys.readouterr()
+        return status, captured.out + captured.err
+
+    return report
+
+
+def words(result):
     return " ".join(result.stdout.str().split())
 
 
-def test_a_precision_that_the_cases_show(pytester: pytest.Pytester, echo: None) -> None:
-    write(pytester, 40, wrong=0, auto_accept=RULE)
-    result = pytester.runpytest("--extract-report=page.html", "--extract-report=r.md")
+def test_a_precision_that_the_cases_show(pytester, write, run):
+    write(40, auto_accept=RULE)
+    result = run("--extract-report=page.html", "--extract-report=r.md")
     assert result.ret == 0
     sentence = (
         "auto-accept at confidence 0.9 holds 90 %: 40 of 40 accepted values right (100 %), at least 92.7 % by case "
         "(95 % sure); coverage 50 %, 40 cases"
     )
-    assert sentence in text_of(result)
-    assert "holds 90" in (pytester.path / "page.html").read_text(encoding="utf-8")
-    assert "holds 90 %" in (pytester.path / "r.md").read_text(encoding="utf-8")
+    assert sentence in words(result)
+    assert "holds 90" in text_of(pytester, "page.html")
+    assert "holds 90 %" in text_of(pytester, "r.md")
 
 
-@pytest.mark.parametrize(("args", "status"), [([], 1), (["--extract-gate=none"], 0)])
-def test_a_precision_that_is_missed_fails_the_run(
-    pytester: pytest.Pytester, echo: None, args: list[str], status: int
-) -> None:
-    write(pytester, 20, wrong=5, auto_accept=RULE)
-    result = pytester.runpytest("--extract-report=r.md", *args)
-    result.assert_outcomes(passed=20)
-    assert result.ret == status
-    assert "auto-accept at confidence 0.9 misses 90 %: 15 of 20 accepted values right (75 %)" in text_of(result)
-    assert "accepted and wrong: total 5" in text_of(result)
-    assert ("❌" in (pytester.path / "r.md").read_text(encoding="utf-8")) is (status == 1)
+def test_a_precision_that_is_missed_fails_the_run_and_the_command_shows_calibration(pytester, write, run, report):
+    write(20, wrong=5, auto_accept=RULE)
+    for gate, status in (("none", 0), ("case", 1)):
+        result = run("--extract-report=r.md", "--extract-report=r.jsonl", f"--extract-gate={gate}", passed=20)
+        assert result.ret == status
+        assert "auto-accept at confidence 0.9 misses 90 %: 15 of 20 accepted values right (75 %)" in words(result)
+        assert "accepted and wrong: total 5" in words(result)
+        assert ("❌" in text_of(pytester, "r.md")) is (status == 1)
+    status, printed = report("--calibration")
+    rows = [line.split() for line in printed.splitlines()]
+    assert status == 0
+    assert "confidence of 40 values in 20 cases" in printed
+    assert ["all", "40", "0.725", "0.875"] in [row[:4] for row in rows]
+    assert {"vendor", "total"} <= {row[0] for row in rows if row}
+    (variant,) = json.loads(report("--calibration", "--json")[1])
+    assert variant["overall"]["error"]["mean"] == pytest.approx(0.35)
+    assert variant["fields"]["total"]["accuracy"]["mean"] == 0.75
 
 
-@pytest.mark.parametrize(("inconclusive", "status"), [("warn", 0), ("pass", 0), ("fail", 1)])
-def test_too_few_cases_are_inconclusive(pytester: pytest.Pytester, echo: None, inconclusive: str, status: int) -> None:
-    write(pytester, 10, wrong=0, auto_accept={**RULE, "precision": 0.99})
-    result = pytester.runpytest(f"--extract-inconclusive={inconclusive}")
-    assert result.ret == status
-    assert "too few cases to show 99 %" in text_of(result)
-    assert "about 299 cases without a wrong value would show it" in text_of(result)
+def test_too_few_cases_are_inconclusive(write, run):
+    write(10, auto_accept={**RULE, "precision": 0.99})
+    for inconclusive, status in (("warn", 0), ("pass", 0), ("fail", 1)):
+        result = run(f"--extract-inconclusive={inconclusive}")
+        assert result.ret == status
+        assert "too few cases to show 99 %" in words(result)
+        assert "about 299 cases without a wrong value would show it" in words(result)
 
 
-def test_its_measures_have_thresholds_baselines_and_reports(
-    pytester: pytest.Pytester, echo: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("CI", raising=False)
-    write(pytester, 3, wrong=1, auto_accept={"confidence": 0.9}, thresholds={"auto_accept_precision": 0.8})
-    result = pytester.runpytest("--extract-report=r.jsonl", "--extract-baseline=b.json", "--extract-update-baseline")
-    result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["*auto_accept_precision 0 is below 0.8*"])
-    baseline = json.loads((pytester.path / "b.json").read_text(encoding="utf-8"))
-    assert '"auto_accept_coverage": [0.5]' in json.dumps(baseline)
-    assert main(["report", "r.jsonl"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["auto_accept_precision", "0.6667"] in [line[:2] for line in lines]
-
-
-def test_a_threshold_without_auto_accept_cannot_be_checked(pytester: pytest.Pytester, echo: None) -> None:
-    write(pytester, 1, wrong=0, auto_accept={"confidence": 0.9}, thresholds={"auto_accept_coverage": 0.1})
-    text = (pytester.path / "a.extract.yaml").read_text(encoding="utf-8").replace('"auto_accept": {', '"tags": {')
-    (pytester.path / "a.extract.yaml").write_text(text, encoding="utf-8")
-    result = pytester.runpytest()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*auto_accept_coverage cannot be checked: what it is made of is not there (*"])
+def test_its_measures_have_thresholds_baselines_and_reports(pytester, write, run, report):
+    write(3, wrong=1, auto_accept={"confidence": 0.9}, thresholds={"auto_accept_precision": 0.8})
+    files = ("--extract-report=r.jsonl", "--extract-baseline=b.json", "--extract-update-baseline")
+    run(*files, passed=2, failed=1, tells="*auto_accept_precision 0 is below 0.8*")
+    assert '"auto_accept_coverage": [0.5]' in json.dumps(json.loads(text_of(pytester, "b.json")))
+    assert "auto_accept_precision 0.6667" in " ".join(report()[1].split())
+    write(1, thresholds={"auto_accept_coverage": 0.1})
+    run(failed=1, tells="*auto_accept_coverage cannot be checked: what it is made of is not there (*")
 
 
 @pytest.mark.parametrize(
@@ -105,72 +112,39 @@ def test_a_threshold_without_auto_accept_cannot_be_checked(pytester: pytest.Pyte
         ({"confidence": 0.9, "precison": 0.9}, "did you mean 'precision'"),
     ],
 )
-def test_mistakes_in_the_key(pytester: pytest.Pytester, echo: None, rule: object, message: str) -> None:
-    write(pytester, 1, wrong=0, auto_accept=rule)
-    assert message in pytester.runpytest().stdout.str()
+def test_mistakes_in_the_key(pytester, write, rule, message):
+    write(1, auto_accept=rule)
+    assert message in str(load_cases(pytester.path / "all.extract.yaml").errors)
 
 
-def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_other(
-    pytester: pytest.Pytester, echo: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_other(write, run, report):
     source = random.Random(1)
-    listed = []
-    for number in range(160):
+    answers = []
+    for _ in range(160):
         confidence = round(0.5 + source.random() / 2, 3)
         right = source.random() < confidence or confidence > 0.6
-        answer = {
-            "vendor": {"value": source.choice(["ACME", "Acme"]), "confidence": 0.9},
-            "total": {"value": 8 if right else 7, "confidence": confidence},
-        }
-        listed.append({"id": f"c{number}", "text": json.dumps(answer)})
-    defaults = {"schema": SCHEMA, "gold": {"vendor": "ACME", "total": 8}, "confidence": "wrapper"}
-    (pytester.path / "a.extract.yaml").write_text(json.dumps({"defaults": defaults, "cases": listed}), encoding="utf-8")
-    pytester.runpytest("--extract-report=r.jsonl", "--extract-gate=none", "-q")
-    capsys.readouterr()
-    assert main(["report", "r.jsonl", "--auto-accept", "0.9"]) == 0
-    printed = capsys.readouterr().out
+        vendor = source.choice(["ACME", "Acme"])
+        answers.append(answer(8 if right else 7, confidence, vendor, vendor_confidence=0.9))
+    write(answers)
+    run("--extract-report=r.jsonl", "-q")
+    _, printed = report("--auto-accept", "0.9")
     assert "auto-accept with 90 % right: thresholds proposed on 80 cases, checked on 80 others" in printed
     assert "  vendor: no confidence is shown to have 90 % right" in printed.splitlines()
-    assert main(["report", "r.jsonl", "--auto-accept", "0.9", "--json"]) == 0
-    (variant,) = json.loads(capsys.readouterr().out)
+    (variant,) = json.loads(report("--auto-accept", "0.9", "--json")[1])
     total = next(each for each in variant["fields"] if each["field"] == "total")
     assert 0.5 <= total["confidence"] < 0.8
     assert total["proposed"]["precision_lower_bound"] >= 0.9
     assert total["checked"]["precision"] >= 0.85
     assert f'"total": {total["confidence"]:g}' in printed, "as keys of a case file"
-    assert main(["report", "r.jsonl", "--auto-accept", "0.999"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any("total: too few cases: 80 propose, and 99.9 % needs about " in line for line in lines)
+    assert "total: too few cases: 80 propose, and 99.9 % needs about " in report("--auto-accept", "0.999")[1]
+    status, told = report("--auto-accept", "2")
+    assert status != 0
+    assert "above 0 and below 1" in told
 
 
-def test_the_command_without_confidence(
-    pytester: pytest.Pytester, echo: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (pytester.path / "a.extract.yaml").write_text(
-        json.dumps({"text": '{"total": 8}', "schema": SCHEMA, "gold": {"total": 8}}), encoding="utf-8"
-    )
-    pytester.runpytest("--extract-report=r.jsonl")
-    assert main(["report", "r.jsonl", "--auto-accept", "0.9"]) != 0
-    assert "no value of these results has a confidence" in capsys.readouterr().err
-    assert main(["report", "r.jsonl", "--auto-accept", "2"]) != 0
-    assert "above 0 and below 1" in capsys.readouterr().err
-
-
-def test_the_command_shows_calibration_by_field(
-    pytester: pytest.Pytester, echo: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(pytester, 30, wrong=15, auto_accept=RULE, tags={"supplier": "acme"})
-    pytester.runpytest("--extract-report=r.jsonl", "-q")
-    capsys.readouterr()
-    assert main(["report", "r.jsonl", "--calibration"]) == 0
-    printed = capsys.readouterr().out
-    assert "confidence of 60 values in 30 cases" in printed
-    rows = [line.split() for line in printed.splitlines()]
-    assert ["all", "60", "0.725", "0.75"] in [row[:4] for row in rows]
-    assert {"vendor", "total"} <= {row[0] for row in rows if row}
-    assert main(["report", "r.jsonl", "--calibration", "--by", "supplier"]) == 2
-    assert "--by has no effect with --calibration" in capsys.readouterr().err
-    assert main(["report", "r.jsonl", "--calibration", "--json"]) == 0
-    (variant,) = json.loads(capsys.readouterr().out)
-    assert variant["overall"]["error"]["mean"] == pytest.approx(0.475)
-    assert variant["fields"]["total"]["accuracy"]["mean"] == 0.5
+def test_the_command_without_confidence(write, run, report):
+    write(['{"total": 8}'])
+    run("--extract-report=r.jsonl")
+    status, told = report("--auto-accept", "0.9")
+    assert status != 0
+    assert "no value of these results has a confidence" in told

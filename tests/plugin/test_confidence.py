@@ -4,183 +4,133 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from pytest_extract.core.measures import SCORE_MEASURES
-from pytest_extract.results import read_results
+from tests.plugin.conftest import results, text_of
 from tests.service_answers import ANSWERS, BARE, SCHEMA
 
-Write = Callable[..., None]
 WRONG = {**BARE, "total": 145.06}
-BESIDE = """
-import json
-import pytest
-from pytest_extract import Extraction
-
-@pytest.fixture(scope="session")
-def extractor():
-    def extract(document):
-        with open("calls", "a") as log:
-            log.write("x")
-        return Extraction(
-            json.loads(document.text),
-            confidence={"total": 0.9, "items[1].amount": 0.6},
-            citations={"total": [{"page": 1, "quote": "TOTAL $154.06"}]},
-        )
-    return extract
-"""
+LENIENT = {"thresholds": {"pass_rate": 0.5}}
 
 
-def write(pytester: pytest.Pytester, name: str, answer: object, **keys: object) -> None:
-    case = {"text": json.dumps(answer), "schema": SCHEMA, "gold": WRONG, **keys}
-    (pytester.path / f"{name}.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+@pytest.fixture
+def write(write_case):
+    return lambda name, answer, **keys: write_case(name, answer, **{"schema": SCHEMA, "gold": WRONG, **keys})
 
 
-def kept(path: Path) -> dict[str, dict[str, tuple[float | None, str | None]]]:
+def kept(pytester, name):
     """Return confidence and first quote by case and path."""
     return {
         result.case_id: {
             str(leaf.path): (leaf.confidence, leaf.citations[0].quote if leaf.citations else None)
             for leaf in result.attempts[0].score.leaves
         }
-        for result in read_results(path).results
+        for result in results(pytester, name)
     }
 
 
-def test_answers_of_services_through_record_replay_results_and_reports(pytester: pytest.Pytester, echo: None) -> None:
+def test_answers_of_services_through_record_replay_results_and_reports(pytester, write, run, echo):
     for name, answer in ANSWERS.items():
-        write(pytester, name, answer, confidence=name, thresholds={"pass_rate": 0.5})
-    write(pytester, "bare", BARE, thresholds={"pass_rate": 0.5})
-    files = ["--extract-report=page.html", "--extract-report=table.csv", "--extract-report=one.jsonl"]
-    pytester.runpytest("--extract-record=once", *files).assert_outcomes(passed=len(ANSWERS) + 1)
+        write(name, answer, confidence=name, **LENIENT)
+    write("bare", BARE, **LENIENT)
+    ran = {"passed": len(ANSWERS) + 1}
+    files = [f"--extract-report={name}" for name in ("page.html", "table.csv", "one.jsonl")]
+    run("--extract-record=once", *files, **ran)
     pytester.makeconftest("")
-    replayed = pytester.runpytest("--extract-record=none", "--extract-other-code=allow", "--extract-report=two.jsonl")
-    again = pytester.runpytest("--extract-from=one.jsonl", "--extract-report=three.jsonl")
-    for result in (replayed, again):
-        result.assert_outcomes(passed=len(ANSWERS) + 1)
+    run("--extract-record=none", "--extract-other-code=allow", "--extract-report=two.jsonl", **ran)
+    run("--extract-from=one.jsonl", "--extract-report=three.jsonl", **ran)
 
-    found = [kept(pytester.path / f"{name}.jsonl") for name in ("one", "two", "three")]
+    found = [kept(pytester, f"{name}.jsonl") for name in ("one", "two", "three")]
     assert found[0] == found[1] == found[2]
     for name in ANSWERS:
         assert found[0][name]["total"] == (0.9, "TOTAL $154.06"), name
         assert found[0][name]["items[1].amount"] == (0.6, "54.06"), name
     assert set(found[0]["bare"].values()) == {(None, None)}
-    lines = (pytester.path / "one.jsonl").read_text(encoding="utf-8").splitlines()
-    scores = [json.loads(line)["attempts"][0]["score"] for line in lines]
+    scores = [json.loads(line)["attempts"][0]["score"] for line in text_of(pytester, "one.jsonl").splitlines()]
     measured = {json.dumps([[score["measures"][name] for name in SCORE_MEASURES], score["gates"]]) for score in scores}
     assert len(measured) == 1, "scored as the bare values"
-
-    page = (pytester.path / "page.html").read_text(encoding="utf-8")
-    assert "confidence 0.9" in page
-    with (pytester.path / "table.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    assert "confidence 0.9" in text_of(pytester, "page.html")
+    rows = csv.DictReader(text_of(pytester, "table.csv").splitlines())
     cells = {(row["case"], row["path"]): row["confidence"] for row in rows}
     assert cells["reducto", "items[1].amount"] == "0.6"
     assert cells["bare", "items[1].amount"] == ""
 
 
-def test_a_failing_field_shows_its_confidence(pytester: pytest.Pytester, echo: None) -> None:
-    write(pytester, "a", ANSWERS["extend"], confidence="extend")
-    result = pytester.runpytest()
-    result.stdout.fnmatch_lines(["*total*mismatch*gold 145.06*extracted 154.06*", "*confidence 0.9*"])
+def test_a_failing_field_shows_its_confidence(write, run, echo):
+    write("a", ANSWERS["extend"], confidence="extend")
+    run(tells=["*total*mismatch*gold 145.06*extracted 154.06*", "*confidence 0.9*"])
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_an_undeclared_answer_gets_a_sentence_that_declares_it(
-    pytester: pytest.Pytester, echo: None, name: str
-) -> None:
-    write(pytester, "a", ANSWERS[name], gates={"schema": False})
-    result = pytester.runpytest()
-    result.assert_outcomes(failed=1)
-    sentence = f"declare its shape with `confidence: {name}` in the case or its defaults"
-    assert sentence in " ".join(result.stdout.str().split())
+def test_an_undeclared_answer_gets_a_sentence_that_declares_it(write, run, echo):
+    for name in ANSWERS:
+        write(name, ANSWERS[name], gates={"schema": False})
+    write("bare", BARE)
+    told = " ".join(run(failed=len(ANSWERS) + 1).stdout.str().split())
+    assert told.count("declare its shape") == len(ANSWERS)
+    for name in ANSWERS:
+        assert f"declare its shape with `confidence: {name}` in the case or its defaults" in told
 
 
-def test_a_failing_bare_answer_gets_no_such_sentence(pytester: pytest.Pytester, echo: None) -> None:
-    write(pytester, "a", BARE)
-    assert "declare its shape" not in pytester.runpytest().stdout.str()
-
-
-def test_the_ini_file_declares_all_cases_and_a_case_itself(pytester: pytest.Pytester, echo: None) -> None:
+def test_the_ini_file_declares_all_cases_and_a_case_itself(pytester, write, write_suite, run, echo):
     pytester.makeini("[pytest]\nextract_confidence = llamaextract")
-    keys = {"thresholds": {"pass_rate": 0.5}}
-    write(pytester, "a", ANSWERS["llamaextract"], **keys)
-    write(pytester, "b", ANSWERS["extend"], confidence="extend", **keys)
-    (pytester.path / "c.extract.yaml").write_text(
-        json.dumps(
-            {
-                "defaults": {"schema": SCHEMA, "gold": WRONG, "confidence": "reducto", **keys},
-                "cases": [{"text": json.dumps(ANSWERS["reducto"])}],
-            }
-        ),
-        encoding="utf-8",
-    )
-    pytester.runpytest().assert_outcomes(passed=3)
+    write("a", ANSWERS["llamaextract"], **LENIENT)
+    write("b", ANSWERS["extend"], confidence="extend", **LENIENT)
+    write_suite([{"text": json.dumps(ANSWERS["reducto"])}], schema=SCHEMA, gold=WRONG, confidence="reducto", **LENIENT)
+    run(passed=3)
     own = json.dumps({"values": "data", "confidence": "extraction_metadata.field_metadata.{path}.confidence"})
-    result = pytester.runpytest("-o", f"extract_confidence={own}", "a.extract.yaml", "--extract-report=r.jsonl")
-    result.assert_outcomes(passed=1)
-    assert kept(pytester.path / "r.jsonl")["a"]["items[1].amount"] == (0.6, None)
+    run("-o", f"extract_confidence={own}", "a.extract.yaml", "--extract-report=r.jsonl", passed=1)
+    assert kept(pytester, "r.jsonl")["a"]["items[1].amount"] == (0.6, None)
 
 
-def test_wrong_declarations_are_reported_before_the_first_call(pytester: pytest.Pytester, echo: None) -> None:
-    result = pytester.runpytest("-o", "extract_confidence=extnd")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*extract_confidence: 'extnd' must be *not 'extnd'; did you mean 'extend'?*"])
-    (pytester.path / "a.extract.yaml").write_text(
-        "text: x\nschema: {type: object}\ngold: {}\nconfidence:\n  wraper: {}\n", encoding="utf-8"
-    )
-    result = pytester.runpytest()
-    result.stdout.fnmatch_lines(["*a.extract.yaml:5:*confidence has no key 'wraper'; did you mean 'wrapper'?*"])
+def test_wrong_declarations_are_reported_before_the_first_call(write_files, run, echo):
+    refused = "*extract_confidence: 'extnd' must be *not 'extnd'; did you mean 'extend'?*"
+    run("-o", "extract_confidence=extnd", refuses=refused)
+    write_files({"a.extract.yaml": "text: x\nschema: {type: object}\ngold: {}\nconfidence:\n  wraper: {}\n"})
+    run(tells="*a.extract.yaml:5:*confidence has no key 'wraper'; did you mean 'wrapper'?*")
 
 
-def test_confidence_beside_the_output_is_recorded_and_replayed(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(BESIDE)
-    write(pytester, "a", BARE, thresholds={"pass_rate": 0.5})
-    for number in (1, 2):
-        pytester.runpytest("--extract-record=once", f"--extract-report={number}.jsonl").assert_outcomes(passed=1)
-    pytester.runpytest("--extract-from=1.jsonl", "--extract-report=3.jsonl").assert_outcomes(passed=1)
-    assert (pytester.path / "calls").read_text(encoding="utf-8") == "x"
-    found = [kept(pytester.path / f"{number}.jsonl")["a"] for number in (1, 2, 3)]
-    assert found[0] == found[1] == found[2]
-    assert found[0]["total"] == (0.9, "TOTAL $154.06")
-    assert found[0]["items[1].amount"] == (0.6, None)
-    assert found[0]["invoice_number"] == (None, None)
+BESIDE = """
+return Extraction(
+    json.loads(document.text),
+    confidence={"total": 0.9, "items[1].amount": 0.6},
+    citations={"total": [{"page": 1, "quote": "TOTAL $154.06"}]},
+)
+"""
+
+
+def test_confidence_beside_the_output_is_recorded_and_replayed(pytester, write, write_extractor, calls, run):
+    write_extractor(BESIDE)
+    write("a", BARE, **LENIENT)
+    for how in ("record=once", "record=once", "from=r.jsonl"):
+        run(f"--extract-{how}", "--extract-report=r.jsonl", passed=1)
+        found = kept(pytester, "r.jsonl")["a"]
+        named = [found[name] for name in ("total", "items[1].amount", "invoice_number")]
+        assert named == [(0.9, "TOTAL $154.06"), (0.6, None), (None, None)]
+    assert calls() == 1
 
 
 @pytest.mark.parametrize("bad", ["confidence='high'", "confidence=object()", "citations=3", "confidence=True"])
-def test_what_is_no_confidence_breaks_the_case_with_a_sentence(pytester: pytest.Pytester, bad: str) -> None:
-    pytester.makeconftest(
-        "import pytest\nfrom pytest_extract import Extraction\n"
-        "@pytest.fixture(scope='session')\ndef extractor():\n"
-        f"    return lambda document: Extraction({{}}, {bad})\n"
-    )
-    write(pytester, "a", BARE)
-    result = pytester.runpytest()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"*Extraction({bad.partition('=')[0]}=...)*"])
+def test_what_is_no_confidence_breaks_the_case_with_a_sentence(write, write_extractor, run, bad):
+    write_extractor(f"return Extraction({{}}, {bad})")
+    write("a", BARE)
+    run(failed=1, tells=f"*Extraction({bad.partition('=')[0]}=...)*")
 
 
-def test_a_new_gold_holds_the_bare_values(
-    pytester: pytest.Pytester, echo: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("CI", raising=False)
-    (pytester.path / "gold.json").write_text(json.dumps(WRONG), encoding="utf-8")
-    write(pytester, "a", ANSWERS["reducto"], confidence="reducto", gold="gold.json")
-    pytester.runpytest("--extract-update-gold=fix")
-    assert json.loads((pytester.path / "gold.json").read_text(encoding="utf-8")) == BARE
+def test_a_new_gold_holds_the_bare_values(pytester, write, write_files, run, echo):
+    write_files({"gold.json": WRONG})
+    write("a", ANSWERS["reducto"], confidence="reducto", gold="gold.json")
+    run("--extract-update-gold=fix")
+    assert json.loads(text_of(pytester, "gold.json")) == BARE
 
 
-def test_a_secret_in_a_citation_is_not_recorded(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_in_a_citation_is_not_recorded(pytester, write, write_extractor, run, monkeypatch):
     monkeypatch.setenv("SERVICE_API_KEY", "zx81-TOPSECRET-4711-aa")
-    pytester.makeconftest(
-        "import json, os, pytest\nfrom pytest_extract import Extraction\n"
-        "@pytest.fixture(scope='session')\ndef extractor():\n"
-        "    return lambda document: Extraction(json.loads(document.text), citations={'total': [os.environ['SERVICE_API_KEY']]})\n"
-    )
-    write(pytester, "a", BARE)
-    pytester.runpytest("--extract-record=all", "--extract-report=r.jsonl")
-    written = [path for path in pytester.path.rglob("*.json*") if "TOPSECRET" in path.read_text(encoding="utf-8")]
-    assert written == []
+    cited = "citations={'total': [os.environ['SERVICE_API_KEY']]}"
+    write_extractor(f"return Extraction(json.loads(document.text), {cited})")
+    write("a", BARE)
+    run("--extract-record=all", "--extract-report=r.jsonl", failed=1)
+    files = [*pytester.path.rglob("*.json*")]
+    assert len(files) >= 2
+    assert not any("TOPSECRET" in path.read_text(encoding="utf-8") for path in files)

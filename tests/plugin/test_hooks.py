@@ -1,17 +1,10 @@
-"""The hooks that hand results and verdicts to a project's own code."""
+"""The hooks that hand results, verdicts and documents to a project's own code."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from tests.plugin.conftest import ECHO, GOLD, plain_and_workers, text_of
 
-import pytest
-
-from tests.plugin.conftest import ECHO, GOLD
-
-HOOKS = (
-    ECHO
-    + """
+HOOKS = """
 def pytest_extract_result(item, result):
     with open("results.txt", "a") as file:
         file.write(f"{item.nodeid} {result.outcome} {result.scores[0].measures['pass_rate']:.2f}\\n")
@@ -20,83 +13,63 @@ def pytest_extract_verdict(config, verdict):
     with open("verdicts.txt", "a") as file:
         file.write(f"{verdict.answer}: {verdict.reasons[0]}\\n")
 """
-)
-
-
-@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["alone", "xdist"])
-def test_results_and_the_verdict_are_handed_on(
-    pytester: pytest.Pytester, write_case: Callable[..., None], arguments: tuple[str, ...]
-) -> None:
-    pytester.makeconftest(HOOKS)
-    write_case("a")
-    write_case("b", {**GOLD, "total": 7})
-    pytester.runpytest("--extract-baseline=b.json", "--extract-update-baseline", *arguments)
-    lines = sorted((pytester.path / "results.txt").read_text(encoding="utf-8").splitlines())
-    assert lines == ["a.extract.yaml::a passed 1.00", "b.extract.yaml::b failed 0.67"]
-    assert not (pytester.path / "verdicts.txt").exists()
-    pytester.runpytest("--extract-baseline=b.json", *arguments)
-    (line,) = (pytester.path / "verdicts.txt").read_text(encoding="utf-8").splitlines()
-    assert line.partition(":")[0] in {"WORSE", "PASS", "UNDECIDED"}
-
-
-def test_an_error_in_a_hook_fails_the_item(pytester: pytest.Pytester, write_case: Callable[..., None]) -> None:
-    pytester.makeconftest(ECHO + "\ndef pytest_extract_result(result): raise RuntimeError('no dashboard')")
-    write_case("a")
-    result = pytester.runpytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*RuntimeError: no dashboard"])
-
-
 READERS = """
-import pytest
-
-@pytest.fixture(scope="session")
-def extractor():
-    return lambda document: {"vendor": document.text}
-
 def pytest_extract_document(document):
     if document.path is not None and document.path.suffix == ".png":
         return "read from " + str(len(document.bytes)) + " bytes"
     if "Jane" in document.text:
-        return document.text.replace("Jane", "[name]")
+        return document.text.replace("Jane", (HERE / "name.txt").read_text())
     if "broken" in document.text:
         raise RuntimeError("no OCR here")
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["alone", "xdist"])
-def test_a_hook_gives_the_text_of_documents(
-    pytester: pytest.Pytester, write_case: Callable[..., None], arguments: tuple[str, ...]
-) -> None:
-    pytester.makeconftest(READERS)
-    (pytester.path / "scan.png").write_bytes(b"1234")
-    vendor = {"type": "object", "properties": {"vendor": {"type": "string"}}}
+@plain_and_workers
+def test_results_and_the_verdict_are_handed_on(pytester, write_case, run, workers):
+    pytester.makeconftest(ECHO + HOOKS)
+    write_case("a")
+    write_case("b", {**GOLD, "total": 7})
+    run("--extract-baseline=b.json", "--extract-update-baseline", *workers)
+    lines = sorted(text_of(pytester, "results.txt").splitlines())
+    assert lines == ["a.extract.yaml::a passed 1.00", "b.extract.yaml::b failed 0.67"]
+    assert not (pytester.path / "verdicts.txt").exists()
+    run("--extract-baseline=b.json", *workers)
+    (line,) = text_of(pytester, "verdicts.txt").splitlines()
+    assert line.partition(":")[0] in {"WORSE", "PASS", "UNDECIDED"}
+
+
+def test_an_error_in_a_hook_fails_the_item(pytester, write_case, run):
+    pytester.makeconftest(ECHO + "\ndef pytest_extract_result(result): raise RuntimeError('no dashboard')")
+    write_case("a")
+    run(failed=1, tells="*RuntimeError: no dashboard")
+
+
+@plain_and_workers
+def test_a_hook_gives_the_text_of_documents(pytester, write_extractor, write_files, run, workers):
+    write_extractor("return {'vendor': document.text}")
+    with (pytester.path / "conftest.py").open("a") as file:
+        file.write(READERS)
+    write_files({"scan.png": b"1234", "name.txt": "[name]"})
     for name, document, text in (
         ("scan", {"document": "scan.png"}, "read from 4 bytes"),
         ("jane", {"text": "Jane owes 5"}, "[name] owes 5"),
         ("own", {"text": "as it is"}, "as it is"),
         ("bad", {"text": "broken"}, "x"),
     ):
-        content = {**document, "schema": vendor, "gold": {"vendor": text}}
-        (pytester.path / f"{name}.extract.yaml").write_text(json.dumps(content), encoding="utf-8")
-    result = pytester.runpytest(*arguments)
-    result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["*the document: its text could not be read: RuntimeError: no OCR here*"])
+        case = {"schema": {"properties": {"vendor": {"type": "string"}}}, "gold": {"vendor": text}, **document}
+        write_files({f"{name}.extract.yaml": case})
+    failed = "*the document: its text could not be read: RuntimeError: no OCR here*"
+    run(*workers, passed=3, failed=1, tells=failed)
 
 
-def test_a_recording_depends_on_the_text_that_the_hook_gives(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(
-        READERS.replace('"[name]"', '__import__("pathlib").Path("name.txt").read_text()').replace(
-            '{"vendor": document.text}', '{"vendor": "x"}'
-        )
-    )
-    content = {"text": "Jane", "schema": {"type": "object", "properties": {"vendor": {}}}, "gold": {"vendor": "x"}}
-    (pytester.path / "a.extract.yaml").write_text(json.dumps(content), encoding="utf-8")
+def test_a_recording_depends_on_the_text_that_the_hook_gives(pytester, write_extractor, write_case, write_files, run):
+    write_extractor("return {'vendor': 'ACME GmbH', 'total': 12.5}")
+    with (pytester.path / "conftest.py").open("a") as file:
+        file.write(READERS)
+    write_case("a", "Jane", thresholds={"pass_rate": 0})
     for name in ("one", "two", "two"):
-        (pytester.path / "name.txt").write_text(name, encoding="utf-8")
-        result = pytester.runpytest("--extract-record=once", "--extract-other-code=allow")
-    result.assert_outcomes(passed=1)
+        write_files({"name.txt": name})
+        run("--extract-record=once", "--extract-other-code=allow", passed=1)
     assert len([*pytester.path.rglob("extract-recordings/*/*.json")]) == 2
-    (pytester.path / "name.txt").write_text("three", encoding="utf-8")
-    result = pytester.runpytest("--extract-record=none")
-    result.stdout.fnmatch_lines(["*recorded for text from pytest_extract_document *, now *"])
+    write_files({"name.txt": "three"})
+    run("--extract-record=none", tells="*recorded for text from pytest_extract_document *, now *")

@@ -32,31 +32,20 @@ def test_scores_end(output):
 
 
 @pytest.mark.timeout(120)
-def test_a_run_and_a_check_end(pytester, echo, monkeypatch, capsys):
+def test_a_run_and_a_check_end(pytester, write_case, write_files, echo, capsys):
     for name, output in OUTPUTS.items():
-        for kind, gold, text in (("output", GOLD, output), ("gold", output, GOLD)):
-            case = {"id": f"{kind}-{name}", "schema": SCHEMA, "gold": gold, "text": json.dumps(text)}
-            path = pytester.path / f"{kind}-{name}.extract.yaml"
-            path.write_text(json.dumps(case), encoding="utf-8")
+        write_case(f"output-{name}", output, schema=SCHEMA, gold=GOLD)
+        write_case(f"gold-{name}", GOLD, schema=SCHEMA, gold=output)
     result = pytester.runpytest_subprocess("--extract-report=r.jsonl", timeout=100)
     result.assert_outcomes(failed=3, errors=3)
     result.stdout.fnmatch_lines(["*the gold does not satisfy its schema at *"])
     assert main(["check", str(pytester.path)]) == 1
     assert "3 good cases in 6 files" in capsys.readouterr().out
-    (pytester.path / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
-    (pytester.path / "gold.json").write_text(json.dumps(OUTPUTS["value"]), encoding="utf-8")
-    assert main(["check", "--schema", str(pytester.path / "schema.json"), str(pytester.path / "gold.json")]) == 1
+    write_files({"schema.json": SCHEMA, "gold.json": OUTPUTS["value"]})
+    assert main(["check", "--schema", "schema.json", "gold.json"]) == 1
 
 
-def test_a_pattern_that_is_refused_is_a_mistake_with_its_place(pytester, echo):
-    case = {
-        "schema": {"type": "object", "properties": {"a": {"pattern": "^[A-Z"}}},
-        "gold": {"a": "bb"},
-        "text": "{}",
-    }
-    (pytester.path / "a.extract.yaml").write_text(json.dumps(case, indent=1), encoding="utf-8")
-    result = pytester.runpytest()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(
-        ["*a.extract.yaml:*/properties/a/pattern*is no regular expression: unterminated character set*"]
-    )
+def test_a_pattern_that_is_refused_is_a_mistake_with_its_place(write_case, run, echo):
+    write_case("a", schema={"type": "object", "properties": {"a": {"pattern": "^[A-Z"}}}, gold={"a": "bb"})
+    told = "*a.extract.yaml:*/properties/a/pattern*is no regular expression: unterminated character set*"
+    run(errors=1, tells=told)

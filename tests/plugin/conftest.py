@@ -116,6 +116,17 @@ def write_files(pytester):
 
 
 @pytest.fixture
+def add_to_conftest(pytester):
+    """Add lines to conftest.py, after those of `write_extractor`."""
+
+    def add(lines):
+        with (pytester.path / "conftest.py").open("a", encoding="utf-8") as file:
+            file.write("\n" + textwrap.dedent(lines))
+
+    return add
+
+
+@pytest.fixture
 def echo(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(ECHO)
 

@@ -170,13 +170,19 @@ def test_the_manual_s_own_conftest_runs(write_files, run):
     run("-v", passed=2)
 
 
-def test_a_measure_of_a_conftest_is_bounded_reported_and_compared(pytester, write_extractor, write_suite, run, capsys):
+def test_a_measure_of_a_conftest_is_bounded_reported_and_compared(
+    pytester, write_extractor, add_to_conftest, write_suite, run, capsys
+):
     write_extractor("return {'a': document.text}")
-    with (pytester.path / "conftest.py").open("a") as file:
-        file.write(
-            "\nfrom pytest_extract import extend\n\n"
-            "@extend.measure()\ndef straight_through(gold, extracted):\n    return gold['a'] == extracted['a']\n"
-        )
+    add_to_conftest(
+        """
+        from pytest_extract import extend
+
+        @extend.measure()
+        def straight_through(gold, extracted):
+            return gold["a"] == extracted["a"]
+        """
+    )
 
     def suite(measure):
         cases = [{"id": name, "text": name, "gold": {"a": "x"}} for name in ("x", "y")]

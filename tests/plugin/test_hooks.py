@@ -45,10 +45,9 @@ def test_an_error_in_a_hook_fails_the_item(pytester, write_case, run):
 
 
 @plain_and_workers
-def test_a_hook_gives_the_text_of_documents(pytester, write_extractor, write_files, run, workers):
+def test_a_hook_gives_the_text_of_documents(write_extractor, add_to_conftest, write_files, run, workers):
     write_extractor("return {'vendor': document.text}")
-    with (pytester.path / "conftest.py").open("a") as file:
-        file.write(READERS)
+    add_to_conftest(READERS)
     write_files({"scan.png": b"1234", "name.txt": "[name]"})
     for name, document, text in (
         ("scan", {"document": "scan.png"}, "read from 4 bytes"),
@@ -62,10 +61,11 @@ def test_a_hook_gives_the_text_of_documents(pytester, write_extractor, write_fil
     run(*workers, passed=3, failed=1, tells=failed)
 
 
-def test_a_recording_depends_on_the_text_that_the_hook_gives(pytester, write_extractor, write_case, write_files, run):
+def test_a_recording_depends_on_the_text_that_the_hook_gives(
+    pytester, write_extractor, add_to_conftest, write_case, write_files, run
+):
     write_extractor("return {'vendor': 'ACME GmbH', 'total': 12.5}")
-    with (pytester.path / "conftest.py").open("a") as file:
-        file.write(READERS)
+    add_to_conftest(READERS)
     write_case("a", "Jane", thresholds={"pass_rate": 0})
     for name in ("one", "two", "two"):
         write_files({"name.txt": name})

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
 
 pytestmark = pytest.mark.slow
-
-Write = Callable[..., None]
 CONFTEST = """
 import asyncio, atexit, concurrent.futures, os, signal, threading, time
 import pytest
@@ -56,47 +53,46 @@ HANGS = {
     return extract
 """,
 }
-
-
-@pytest.mark.parametrize("extractor", HANGS)
-def test_a_call_that_never_ends_does_not_keep_the_process(
-    pytester: pytest.Pytester, write_case: Write, extractor: str
-) -> None:
-    pytester.makeconftest(CONFTEST + HANGS[extractor])
-    pytester.makepyfile(slow="import time\n\ntime.sleep(90)\n")
-    for name in "abcd":
-        write_case(name)
-    started = time.monotonic()
-    result = pytester.runpytest_subprocess("-p", "no:xdist", "--extract-report=r.jsonl", timeout=80)
-    assert time.monotonic() - started < 80
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*KeyboardInterrupt*"])
-
-
-def test_a_second_ctrl_c_leaves_no_green_status(pytester: pytest.Pytester, write_case: Write) -> None:
-    """It comes while pytest tells of the first, before it has noted an exit status."""
-    pytester.makeconftest(
-        CONFTEST + HANGS["a pool"] + "\n\ndef pytest_keyboard_interrupt():\n    raise KeyboardInterrupt\n"
-    )
-    for name in "abcd":
-        write_case(name)
-    assert pytester.runpytest_subprocess("-p", "no:xdist", timeout=80).ret == pytest.ExitCode.INTERRUPTED
-
-
-def test_calls_that_end_in_a_moment_are_recorded(pytester: pytest.Pytester, write_case: Write) -> None:
-    pytester.makeconftest(
-        CONFTEST
-        + """
+ENDS_IN_A_MOMENT = """
     def extract(document):
         count()
         time.sleep(1.2)
         return document.text
     return extract
 """
-    )
-    for name in "abcd":
-        write_case(name, question=name)
-    args = ("--extract-record=once", "--extract-concurrency=3")
-    assert pytester.runpytest_subprocess(*args).ret == pytest.ExitCode.INTERRUPTED
+SECOND = "\n\ndef pytest_keyboard_interrupt():\n    raise KeyboardInterrupt\n"
+
+
+@pytest.fixture
+def interrupted(pytester, write_case):
+    """Run four cases in a process of its own that gets Ctrl-C while it calls; returns the run."""
+
+    def run(extractor, *args):
+        pytester.makeconftest(CONFTEST + extractor)
+        pytester.makepyfile(slow="import time\n\ntime.sleep(90)\n")
+        for name in "abcd":
+            write_case(name, question=name)
+        started = time.monotonic()
+        result = pytester.runpytest_subprocess(*args, timeout=80)
+        assert time.monotonic() - started < 80
+        assert result.ret == pytest.ExitCode.INTERRUPTED
+        return result
+
+    return run
+
+
+@pytest.mark.parametrize("extractor", HANGS.values(), ids=HANGS)
+def test_a_call_that_never_ends_does_not_keep_the_process(interrupted, extractor):
+    result = interrupted(extractor, "-p", "no:xdist", "--extract-report=r.jsonl")
+    result.stdout.fnmatch_lines(["*KeyboardInterrupt*"])
+
+
+def test_a_second_ctrl_c_leaves_no_green_status(interrupted):
+    """It comes while pytest tells of the first, before it has noted an exit status."""
+    interrupted(HANGS["a pool"] + SECOND, "-p", "no:xdist")
+
+
+def test_calls_that_end_in_a_moment_are_recorded(pytester, interrupted):
+    interrupted(ENDS_IN_A_MOMENT, "--extract-record=once", "--extract-concurrency=3")
     recorded = {path.parent.name for path in pytester.path.glob("extract-recordings/*/*.json")}
     assert recorded == {"a-a", "c-c", "d-d"}  # the interrupt ended the call of the main thread, that of b

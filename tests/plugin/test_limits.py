@@ -11,6 +11,9 @@ from pytest_extract.run_case import NotRun
 
 
 def test_a_slot_is_not_lost_when_the_wait_for_it_is_interrupted(monkeypatch):
+    def interrupted(_self, _timeout=None):
+        raise KeyboardInterrupt
+
     slots = CallSlots(1)
     with slots:
         monkeypatch.setattr(threading.Condition, "wait", interrupted)
@@ -19,10 +22,6 @@ def test_a_slot_is_not_lost_when_the_wait_for_it_is_interrupted(monkeypatch):
         monkeypatch.undo()
     with slots:
         assert not slots._free.acquire(blocking=False)
-
-
-def interrupted(_self, _timeout=None):
-    raise KeyboardInterrupt
 
 
 def test_a_payment_is_read_once_and_those_of_other_processes_count(tmp_path):

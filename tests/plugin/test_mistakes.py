@@ -1,14 +1,14 @@
-from __future__ import annotations
+"""Mistakes in case files: told at once, and the good cases still run. And mistakes of models: each kind is named."""
 
-import json
-from collections.abc import Callable
+from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import GOLD, SCHEMA
+from pytest_extract.core.values import iter_leaves
+from pytest_extract.schema_tools.golds import infer_schema
+from tests.plugin.conftest import GOLD, plain_and_workers, results
+from tests.single_mistakes import SINGLE_MISTAKES, documents_of
 
-pytestmark = pytest.mark.usefixtures("echo")
-Write = Callable[..., None]
 MIXED = """\
 defaults:
   schema: {type: object, properties: {a: {type: string}}}
@@ -25,104 +25,68 @@ cases:
 """
 
 
-def mixed(pytester: pytest.Pytester) -> None:
-    (pytester.path / "mixed.extract.yaml").write_text(MIXED, encoding="utf-8")
+@pytest.fixture
+def mixed(write_files, echo):
+    write_files({"mixed.extract.yaml": MIXED})
 
 
-@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
-def test_mistakes_are_told_at_once_and_the_good_cases_still_run(pytester: pytest.Pytester, args: list[str]) -> None:
-    mixed(pytester)
-    result = pytester.runpytest("-v", *args)
-    result.assert_outcomes(passed=1, errors=1)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(
-        [
-            "*ERROR collecting mixed.extract.yaml*",
-            "*mixed.extract.yaml:9:5: *'threshold'*did you mean 'thresholds'?",
-            "*mixed.extract.yaml:12:*: *",
-        ]
-    )
+@plain_and_workers
+def test_mistakes_are_told_at_once_and_the_good_cases_still_run(mixed, run, workers):
+    typo = "*mixed.extract.yaml:9:5: *'threshold'*did you mean 'thresholds'?"
+    told = ["*ERROR collecting mixed.extract.yaml*", typo, "*mixed.extract.yaml:12:*: *"]
+    assert run("-v", *workers, passed=1, errors=1, tells=told).ret == pytest.ExitCode.TESTS_FAILED
+    if not workers:
+        run("mixed.extract.yaml::good", passed=1)
+        assert run("-x", errors=1).ret == pytest.ExitCode.INTERRUPTED
 
 
-def test_a_good_case_can_be_run_by_itself(pytester: pytest.Pytester) -> None:
-    mixed(pytester)
-    pytester.runpytest("mixed.extract.yaml::good").assert_outcomes(passed=1)
-
-
-def test_a_file_without_a_good_case_is_one_error_and_other_files_run(
-    pytester: pytest.Pytester, write_case: Write
-) -> None:
+def test_a_file_without_a_good_case_is_one_error_and_other_files_run(pytester, write_case, write_files, run, echo):
     write_case("bad", schema="none.json")
-    (pytester.path / "worse.extract.yaml").write_text("a: [", encoding="utf-8")
+    write_case("bound", repeat={"of": 2, "pass": 3})
+    write_files({"acme.gold.json": {**GOLD, "total": "12.50"}, "worse.extract.yaml": "a: ["})
+    write_case("gold", gold="acme.gold.json")
     write_case("good")
-    result = pytester.runpytest()
-    result.assert_outcomes(passed=1, errors=2)
-    result.stdout.fnmatch_lines(["*bad.extract.yaml:1:*none.json*", "*worse.extract.yaml:1:5: not YAML*"])
+    told = ["*bad.extract.yaml:1:*none.json*", "*bound.extract.yaml:1:*repeat*", "*acme.gold.json:1:*total*"]
+    told += ["*worse.extract.yaml:1:5: not YAML*"]
+    run("--collect-only", errors=4, tells=told)
+    run(passed=1, errors=4, tells=told)
+    pytester.makepyfile(test_broken="import nowhere")  # a broken Python file still stops the run
+    assert run(errors=5).ret == pytest.ExitCode.INTERRUPTED
 
 
-def test_a_broken_python_file_still_stops_the_run(pytester: pytest.Pytester, write_case: Write) -> None:
-    write_case("good")
-    write_case("bad", schema="none.json")
-    pytester.makepyfile(test_broken="import nowhere")
-    result = pytester.runpytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.assert_outcomes(errors=2)
-
-
-def test_x_stops_at_a_mistake(pytester: pytest.Pytester) -> None:
-    mixed(pytester)
-    result = pytester.runpytest("-x")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.assert_outcomes(errors=1)
-
-
-def test_nothing_is_called_for_a_wrong_gold(pytester: pytest.Pytester, write_case: Write) -> None:
-    (pytester.path / "acme.gold.json").write_text(json.dumps({**GOLD, "total": "12.50"}), encoding="utf-8")
-    write_case("acme", gold="acme.gold.json")
-    result = pytester.runpytest()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*acme.gold.json:1:*total*"])
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        pytest.param({"schema": {**SCHEMA, "properties": {"a": {"type": "string", "evaluation_config": "string_exakt"}}}, "gold": {}}, "string_exact", id="metric"),
-        pytest.param({"overrides": {"vendr": "skip"}}, "did you mean 'vendor'", id="path-of-an-override"),
-        pytest.param({"thresholds": {"fields": {"itemz[].name": 1.0}}}, "items*", id="path-of-a-threshold"),
-        pytest.param({"repeat": {"of": 2, "pass": 3}}, "repeat*", id="repeat"),
-        pytest.param({"known_failures": [{"path": "total", "until": "soon"}]}, "must be a day written YYYY-MM-DD", id="date"),
-    ],
-)  # fmt: skip
-def test_all_configuration_is_checked_while_collecting(
-    pytester: pytest.Pytester, write_case: Write, keys: dict[str, object], message: str
-) -> None:
-    write_case("acme", **keys)
-    result = pytester.runpytest("--collect-only")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*acme.extract.yaml:1:*{message}*"])
-
-
-def test_last_failed_knows_mistakes(pytester: pytest.Pytester, write_case: Write) -> None:
-    mixed(pytester)
+def test_last_failed_knows_mistakes(mixed, write_case, write_files, run):
     write_case("other")
-    pytester.runpytest().assert_outcomes(passed=2, errors=1)
-    (pytester.path / "mixed.extract.yaml").write_text(MIXED.replace("threshold:", "thresholds:"), encoding="utf-8")
-    result = pytester.runpytest("--lf", "-v")
-    result.stdout.fnmatch_lines(["*mixed.extract.yaml:12:*"])
+    run(passed=2, errors=1)
+    write_files({"mixed.extract.yaml": MIXED.replace("threshold:", "thresholds:")})
+    run("--lf", "-v", tells="*mixed.extract.yaml:12:*")
 
 
-@pytest.mark.parametrize(("args", "shown"), [([], 100), (["-vv"], 150)], ids=["plain", "vv"])
-def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
-    pytester: pytest.Pytester, args: list[str], shown: int
-) -> None:
-    line = '{"text": "{}", "gold": {}, "extra": 1}\n'
-    (pytester.path / "records.jsonl").write_text(line * 150, encoding="utf-8")
-    (pytester.path / "many.extract.yaml").write_text(
-        "dataset: records.jsonl\ndefaults: {schema: {}}\n", encoding="utf-8"
-    )
-    result = pytester.runpytest(*args)
-    result.assert_outcomes(errors=1)
-    assert sum("unknown key 'extra'" in line for line in result.outlines) == shown
-    more = "… and 50 more (-vv shows all, and so does `pytest-extract check`)"
-    assert result.outlines.count(more) == (shown == 100)
+def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(write_files, run, echo):
+    lines = '{"text": "{}", "gold": {}, "extra": 1}\n' * 150
+    write_files({"many.extract.yaml": "dataset: records.jsonl\ndefaults: {schema: {}}\n", "records.jsonl": lines})
+    for args, shown in (((), 100), (("-vv",), 150)):
+        result = run(*args, errors=1)
+        assert sum("unknown key 'extra'" in line for line in result.outlines) == shown
+        more = "… and 50 more (-vv shows all, and so does `pytest-extract check`)"
+        assert result.outlines.count(more) == (shown == 100)
+
+
+def test_every_mistake_of_a_model_fails_its_case_and_is_named(pytester, write_extractor, write_files, write_suite, run):
+    outputs, cases = {}, []
+    for number, mistake in enumerate(SINGLE_MISTAKES):
+        gold, outputs[f"c{number}"] = documents_of(mistake)
+        text = "\n".join([*(str(value) for _, value in iter_leaves(gold)), mistake.text])
+        cases.append({"text": text, "schema": infer_schema([gold]), "gold": gold, "gates": {"schema": False}})
+    write_files({"outputs.json": outputs})
+    write_extractor('return json.loads((HERE / "outputs.json").read_text(encoding="utf-8"))[case.id]', "case")
+    write_suite(cases)
+    swapped = "*field*swapped fields*mismatch*`net` and `gross` were swapped in 4 rows*"
+    run("--extract-report=r.jsonl", failed=len(cases), tells=swapped).stdout.fnmatch_lines(["*kinds of mistakes: *"])
+    named = {case.case_id: {each.kind for each in case.attempts[0].score.mistakes} for case in results(pytester)}
+    wrong = [
+        (mistake.what, mistake.kind, named[f"c{number}"])
+        for number, mistake in enumerate(SINGLE_MISTAKES)
+        if named[f"c{number}"] != {mistake.kind}
+    ]
+    assert wrong == []
+    assert len(SINGLE_MISTAKES) >= 60

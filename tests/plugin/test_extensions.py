@@ -65,37 +65,28 @@ def test_a_decorated_function_of_a_conftest_is_a_metric_of_this_session(pytester
 
 @plain_and_workers
 def test_what_a_folder_brings_along_holds_there_and_below(pytester, case, write_files, run, workers):
-    pytester.makeconftest(ECHO + INITIALS)
-    for folder, text in {"near": NOTHING_ALIKE, "near/below": "", "other": ""}.items():
+    pytester.makeconftest(ECHO)
+    for folder, text in {"near": INITIALS, "near/below": "", "near/own": NOTHING_ALIKE, "other": ""}.items():
         write_files({f"{folder}/conftest.py": text})
         case(f"{folder}/a")
-    line = "*PASSED*other/a.extract.yaml::a*" if workers else "*other/a.extract.yaml::a*PASSED*"
-    run("-v", *workers, passed=1, failed=2, tells=line)
-
-
-def test_a_name_of_another_folder_is_unknown(pytester, case, write_files, run):
-    pytester.makeconftest(ECHO)
-    write_files({"near/conftest.py": INITIALS})
-    case("near/a")
-    case("other/a")
-    run(passed=1, errors=1, tells="*other/a.extract.yaml:1:*no metric 'initials'*")
-
-
-@pytest.mark.parametrize("answer", ["Extensions.of(initials)", "[initials]", "(each for each in [initials])"])
-def test_the_hook_of_a_conftest(pytester, case, run, answer):
-    pytester.makeconftest(ECHO + HOOK.format(answer=answer))
-    case()
-    run(passed=1)
+    told = "*other/a.extract.yaml:1:*no metric 'initials'*"
+    run(*workers, passed=2, failed=1, errors=1, tells=[told, "FAILED near/own/a.extract.yaml::a*"])
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
-    [("7", "*pytest_extract_extensions must return*not 7"), ("[len]", "*an extension is a function with a decorator*")],
+    ("answer", "outcome", "told"),
+    [
+        ("Extensions.of(initials)", "passed", ()),
+        ("[initials]", "passed", ()),
+        ("(each for each in [initials])", "passed", ()),
+        ("7", "errors", "*pytest_extract_extensions must return*not 7"),
+        ("[len]", "errors", "*an extension is a function with a decorator*"),
+    ],
 )
-def test_a_hook_that_returns_something_else(pytester, case, run, answer, message):
+def test_the_hook_of_a_conftest_gives_extensions(pytester, case, run, answer, outcome, told):
     pytester.makeconftest(ECHO + HOOK.format(answer=answer))
     case()
-    run(errors=1, tells=message)
+    run(tells=told, **{outcome: 1})
 
 
 def test_a_conftest_overrides_third_party_plugins_and_two_of_them_clash(pytester, case, run):

@@ -253,24 +253,20 @@ def test_params_of_the_extractor_are_variants(pytester, write_case, run, ids, na
     pytester.makeconftest(PARAMS % ids)
     for name in ("acme", "born"):
         write_case(name)
-    result = run(workers, "--extract-report=r.jsonl", "-s", tells=f"*{names[0]} -> *")
+    result = run(workers, "--extract-record=once", "--extract-report=r.jsonl", "-s", tells=f"*{names[0]} -> *")
     variants = {one.nodeid: one.variant.param for one in results(pytester)}
     assert variants == {f"{case}.extract.yaml::{case}[{name}]": name for case in ("acme", "born") for name in names}
     if workers == "-n0":
         assert [result.stdout.str().count(word) for word in ("made ", "closed ")] == [3, 3]
     run(f"acme.extract.yaml::acme[{names[1]}]", failed=1)
     run("--extract-from=r.jsonl", "--extract-report=again.jsonl", failed=6, tells=f"*{names[0]} -> *")
-    assert len(results(pytester, "again.jsonl")) == 6
-
-
-def test_variants_have_recordings_of_their_own_and_update_no_gold(pytester, write_case, run):
-    pytester.makeconftest(PARAMS % None)
-    write_case("acme")
-    for mode in ("once", "none"):
-        run(f"--extract-record={mode}", "--extract-report=r.jsonl")
-        outputs = {one.variant.param: one.attempts[0].output["total"] for one in results(pytester)}
-        assert outputs == {"regex": "regex", "extractor1": {"llm": 1}, "3": 3}
-    refused = "*regex, extractor1, 3: several variants of the extractor cannot update one gold*"
+    run("--extract-record=none", "--extract-report=replayed.jsonl", failed=6)
+    for report in ("r", "again", "replayed"):
+        found = results(pytester, f"{report}.jsonl")
+        assert len(found) == 6
+        outputs = {one.variant.param: one.attempts[0].output["total"] for one in found}
+        assert outputs == dict(zip(names, ["regex", {"llm": 1}, 3], strict=True))
+    refused = "*: several variants of the extractor cannot update one gold*"
     run("--extract-update-gold=fix", tells=refused)
 
 

@@ -7,189 +7,152 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-CONFTEST = """
-import json, pytest
-from pathlib import Path
+from tests.plugin.conftest import refused, shows
 
-@pytest.fixture(scope="session")
-def extractor():
-    def extract(document, case):
-        wrong = json.loads((Path(__file__).parent / "wrong.json").read_text())
-        gold = json.loads(document.text)
-        if gold["n"] in wrong.get("down", []):
-            raise ConnectionError("the model is down")
-        return {**gold, "total": -1} if gold["n"] in wrong.get("total", []) else gold
-    return extract
-"""
-FLIPPING = """
-import json, pytest
-
-@pytest.fixture(scope="session")
-def extractor():
-    seen = set()
-    def extract(document):
-        gold = json.loads(document.text)
-        first = gold["n"] not in seen
-        seen.add(gold["n"])
-        return {**gold, "total": -1} if gold["n"] == 1 and first else gold
-    return extract
-"""
 SCHEMA = {
     "type": "object",
     "properties": {"n": {"type": "integer"}, "total": {"type": "number"}, "name": {"type": "string"}},
 }
+EXTRACT = """
+wrong = json.loads((HERE / "wrong.json").read_text())
+gold = json.loads(document.text)
+if gold["n"] in wrong.get("down", []):
+    raise ConnectionError("the model is down")
+return {**gold, "total": -1} if gold["n"] in wrong.get("total", []) else gold
+"""
+UPDATE = "--extract-update-baseline"
+GATE = "--extract-gate=regression"
+BASE = "--extract-baseline=base.json"
+
+
+def gold(number, **keys):
+    return {"n": number, "total": number * 2.5, "name": f"case {number}", **keys}
 
 
 @pytest.fixture
-def suite(pytester):
+def suite(pytester, write_extractor, write_suite):
     """Write `count` cases; returns a function that runs them while the named fields are wrong."""
 
     def write(count):
-        pytester.makeconftest(CONFTEST)
-        golds = [{"n": index, "total": index * 2.5, "name": f"case {index}"} for index in range(count)]
-        cases = [{"id": f"c{gold['n']}", "text": json.dumps(gold), "gold": gold} for gold in golds]
-        content = {"defaults": {"schema": SCHEMA}, "cases": cases}
-        (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
+        write_extractor(EXTRACT)
+        write_suite([{"gold": gold(number)} for number in range(count)], schema=SCHEMA)
 
         def run(*arguments, **wrong):
             (pytester.path / "wrong.json").write_text(json.dumps(wrong))
-            return pytester.runpytest("--extract-baseline=base.json", *arguments)
+            return pytester.runpytest(BASE, *arguments)
 
         return run
 
     return write
 
 
-UPDATE = "--extract-update-baseline"
-GATE = "--extract-gate=regression"
+@pytest.fixture
+def stored(pytester):
+    """Read what the baseline holds of the cases."""
+
+    def read():
+        cases = json.loads((pytester.path / "base.json").read_text())["cases"]
+        return {name.partition("::")[2]: case[""] for name, case in cases.items()}
+
+    return read
 
 
-def test_a_gate_beside_a_baseline_that_is_written_says_that_it_did_not_compare(pytester, suite):
-    run = suite(4)
-    run(UPDATE)
-    written = run(UPDATE, GATE, total=[0, 1, 2, 3])
-    written.stdout.fnmatch_lines(["*the regression gate did not compare: this run is the baseline now"])
-    assert "did not compare" not in run(UPDATE).stdout.str()
-
-
-def test_a_run_as_good_as_its_baseline_is_green(pytester, suite):
+def test_a_run_as_good_as_its_baseline_is_green(suite):
     run = suite(40)
     written = run(UPDATE, total=[3])
-    written.stdout.fnmatch_lines(
-        ["baseline written: *base.json (40 cases)", "  40 cases with 1 run of each before and one later show *"]
+    shows(
+        written, "baseline written: *base.json (40 cases)", "  40 cases with 1 run of each before and one later show *"
     )
     same = run(GATE, total=[3])
     assert same.ret == 0  # c3 is below its thresholds, and was before
-    same.stdout.fnmatch_lines(["*40 cases, 120 fields compared (*", "*= regression gate =*", "PASS. fields right *"])
+    shows(same, "*40 cases, 120 fields compared (*", "*= regression gate =*", "PASS. fields right *")
     same.stdout.no_fnmatch_line("*fell (*")
+    assert "did not compare" not in written.stdout.str()
+    written = run(UPDATE, GATE, total=[0, 1, 2, 3])
+    shows(written, "*the regression gate did not compare: this run is the baseline now")
 
 
-@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
-def test_a_field_that_got_worse_beyond_noise_turns_the_run_red(pytester, suite, xdist):
+ALL_12 = list(range(12))
+
+
+NOISE = "UNDECIDED. fields right *total: *it may be noise."
+FALL = "*total: 40.0 % right, was 100.0 %: *"
+
+
+@pytest.mark.parametrize(
+    ("total", "arguments", "status", "lines", "in_junit"),
+    [
+        ([], [], 0, ["PASS. fields right *", "*1 verdict: PASS in *"], []),
+        ([0, 1, 2, 3], [], 0, [NOISE, "*1 verdict: UNDECIDED in *"], ["skipped"]),
+        ([0, 1, 2, 3], ["--extract-inconclusive=pass"], 0, [NOISE], ["skipped"]),
+        ([0, 1, 2, 3], ["--extract-inconclusive=fail"], 1, [NOISE], ["failure"]),
+        (ALL_12, [], 1, ["WORSE. fields right *", FALL, "*1 verdict: WORSE in *"], ["failure"]),
+        (ALL_12, ["-n2"], 1, ["WORSE. fields right *", FALL, "*1 verdict: WORSE in *"], ["failure"]),
+    ],
+)
+def test_the_verdict_decides_the_run_and_is_a_test_of_the_junit_file(
+    pytester, suite, total, arguments, status, lines, in_junit
+):
     run = suite(20)
     assert run(UPDATE).ret == 0
-    worse = run(GATE, *xdist, total=list(range(12)))
-    assert worse.ret == pytest.ExitCode.TESTS_FAILED
-    worse.stdout.fnmatch_lines(
-        [
-            "*= regression gate =*",
-            "WORSE. fields right *",
-            "*total: 40.0 % right, was 100.0 %: *",
-            "*1 verdict: WORSE in *",
-        ]
-    )
+    result = run(GATE, "--junitxml=junit.xml", *arguments, total=total)
+    assert result.ret == status
+    shows(result, "*= regression gate =*", *lines)
+    tests = ET.parse(pytester.path / "junit.xml").iter("testcase")  # what the run has just written
+    (found,) = [each for each in tests if each.get("name") == "regression gate"]
+    assert [child.tag for child in found] == in_junit
+    assert [child for child in found if lines[0].partition(" *")[0] not in (child.text or "")] == []
 
 
-@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
-def test_the_first_of_two_prompts_of_one_name_is_the_base(pytester, suite, xdist):
-    suite(20)
-    prompts = [pytester.mkdir(name) / "p.md" for name in ("old", "new")]
-    for prompt, text in zip(prompts, ["good", "bad"], strict=True):
-        prompt.write_text(text)
-    pytester.makeconftest(
-        """
-        import json, pytest
-
-        @pytest.fixture(scope="session")
-        def extractor():
-            return lambda document, prompt: json.loads(document.text) if prompt == "good" else {}
-        """
-    )
-    result = pytester.runpytest(*xdist, GATE, *(f"--extract-prompt={prompt}" for prompt in prompts))
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*WORSE*old/p.md -> new/p.md*"])
-
-
-def test_without_the_gate_a_baseline_only_reports(pytester, suite):
+def test_without_the_gate_a_baseline_only_reports(suite):
     run = suite(20)
     run(UPDATE)
-    told = run("--extract-gate=none", total=list(range(12)))
+    told = run("--extract-gate=none", total=ALL_12)
     assert told.ret == 0
-    told.stdout.fnmatch_lines(["*= this run compared with its baseline =*", "WORSE. *"])
+    shows(told, "*= this run compared with its baseline =*", "WORSE. *")
     told.stdout.no_fnmatch_line("*verdict: WORSE*")
 
 
-@pytest.mark.parametrize(("inconclusive", "status"), [("pass", 0), ("warn", 0), ("fail", 1)])
-def test_a_fall_that_may_be_noise_is_undecided(pytester, suite, inconclusive, status):
+@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
+def test_the_first_of_two_prompts_of_one_name_is_the_base(pytester, suite, write_extractor, xdist):
+    suite(20)
+    write_extractor('return json.loads(document.text) if prompt == "good" else {}', "document, prompt")
+    for folder, text in (("old", "good"), ("new", "bad")):
+        (pytester.mkdir(folder) / "p.md").write_text(text)
+    result = pytester.runpytest(*xdist, GATE, "--extract-prompt=old/p.md", "--extract-prompt=new/p.md")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    shows(result, "*WORSE*old/p.md -> new/p.md*")
+
+
+def test_a_hard_rule_needs_no_statistics_and_an_outage_is_no_regression(suite):
     run = suite(20)
-    run(UPDATE)
-    result = run(GATE, f"--extract-inconclusive={inconclusive}", total=[0, 1, 2, 3])
-    assert result.ret == status
-    result.stdout.fnmatch_lines(["UNDECIDED. *total: *it may be noise.", "*1 verdict: UNDECIDED in *"])
-
-
-@pytest.mark.parametrize(("total", "word"), [([], "PASS"), ([0, 1, 2, 3], "UNDECIDED"), (range(12), "WORSE")])
-def test_the_verdict_is_a_test_of_the_junit_file(pytester, suite, total, word):
-    run = suite(20)
-    run(UPDATE)
-    result = run(GATE, "--junitxml=junit.xml", total=[*total])
-    (found,) = [
-        case for case in ET.parse(pytester.path / "junit.xml").iter("testcase") if case.get("name") == "regression gate"
-    ]
-    assert [child.tag for child in found] == {"PASS": [], "UNDECIDED": ["skipped"], "WORSE": ["failure"]}[word]
-    assert word == "PASS" or any(f"{word}. fields right " in (child.text or "") for child in found)
-    result.stdout.fnmatch_lines([f"*1 verdict: {word} in *"])
-
-
-def test_a_hard_rule_needs_no_statistics(pytester, suite):
-    run = suite(3)
     run(UPDATE)
     assert run(GATE, "--extract-rule=max_fallen=1", total=[0]).ret == 0
     assert run(GATE, "--extract-rule=max_fallen=0", total=[0]).ret == 1
+    down = run(GATE, "--tb=no", down=[1])
+    assert down.ret == pytest.ExitCode.TESTS_FAILED  # the broken case, which says so itself
+    shows(down, "BROKEN *::c1 - *")
+    down.stdout.no_fnmatch_line("WORSE. *")
 
 
-def test_an_outage_is_broken_and_no_regression(pytester, suite):
-    run = suite(20)
-    run(UPDATE)
-    result = run(GATE, "--tb=no", down=[1])
-    assert result.ret == pytest.ExitCode.TESTS_FAILED  # the broken case, which says so itself
-    result.stdout.fnmatch_lines(["BROKEN *::c1 - *"])
-    result.stdout.no_fnmatch_line("WORSE. *")
-
-
-def test_a_gate_that_compared_nothing_is_not_green(pytester, suite):
+def test_a_gate_that_compared_nothing_is_not_green(suite, write_suite):
     run = suite(2)
     run(UPDATE)
-    (pytester.path / "all.extract.yaml").rename(pytester.path / "other.extract.yaml")
-    text = (pytester.path / "other.extract.yaml").read_text().replace('"c0"', '"x0"').replace('"c1"', '"x1"')
-    (pytester.path / "other.extract.yaml").write_text(text)
-    result = run(GATE)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    write_suite([{"id": "other", "gold": gold(0)}], schema=SCHEMA)
+    assert run(GATE).ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_only_selected_cases_are_replaced_and_gone_ones_dropped(pytester, suite):
+def test_only_selected_cases_are_replaced_and_gone_ones_dropped(suite, stored):
     run = suite(4)
     run(UPDATE)
-    content = json.loads((pytester.path / "all.extract.yaml").read_text())
-    content["cases"].pop()
-    (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
-    run(UPDATE, "-k", "c0", total=[0, 1]).stdout.fnmatch_lines(
-        ["*(1 case, 2 kept as they were, 1 dropped that no longer exist)"]
-    )
-    cases = json.loads((pytester.path / "base.json").read_text())["cases"]
-    assert sorted(cases) == ["all.extract.yaml::c0", "all.extract.yaml::c1", "all.extract.yaml::c2"]
-    assert list(cases["all.extract.yaml::c0"][""]["failing"]) == ["total"]
-    assert "failing" not in cases["all.extract.yaml::c1"][""]
+    run = suite(3)
+    replaced = run(UPDATE, "-k", "c0", total=[0, 1])
+    shows(replaced, "*(1 case, 2 kept as they were, 1 dropped that no longer exist)")
+    assert {name: [*case.get("failing", ())] for name, case in stored().items()} == {
+        "c0": ["total"],
+        "c1": [],
+        "c2": [],
+    }
 
 
 def test_a_run_that_writes_golds_is_compared_with_nothing_and_says_no_verdict(pytester, suite):
@@ -202,297 +165,168 @@ def test_a_run_that_writes_golds_is_compared_with_nothing_and_says_no_verdict(py
 
 
 def test_a_run_that_did_not_complete_writes_no_baseline(pytester, suite):
-    run = suite(4)
-    result = run(UPDATE, "-x", total=[0])
-    result.stdout.fnmatch_lines(["baseline not written: the run did not complete*"])
+    result = suite(4)(UPDATE, "-x", total=[0])
+    shows(result, "baseline not written: the run did not complete*")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert not (pytester.path / "base.json").exists()
 
 
-def test_ci_writes_no_baseline_unless_forced(pytester, suite, monkeypatch):
+def test_ci_writes_no_baseline_unless_forced(suite, monkeypatch):
     run = suite(2)
     monkeypatch.setenv("CI", "true")
-    refused = run(UPDATE)
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*a baseline is not written in CI*--extract-force*"])
+    refused(run(UPDATE), "*a baseline is not written in CI*--extract-force*")
     assert run(UPDATE, "--extract-force").ret == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((GATE,), "*base.json: no such baseline; write one with --extract-update-baseline*"),
-        (("--extract-rule=max_falen=0",), "*did you mean 'max_fallen'*"),
-        (("--extract-rule=alpha=2",), "*alpha must be above 0 and below 1*"),
+        ([GATE], "*base.json: no such baseline; write one with --extract-update-baseline*"),
+        (["--extract-rule=max_falen=0"], "*did you mean 'max_fallen'*"),
+        (["--extract-rule=alpha=2"], "*alpha must be above 0 and below 1*"),
+        ([UPDATE, "--extract-baseline=folder"], "*cannot write *folder: it is a folder; name a file*"),
+        ([UPDATE, "--extract-baseline=file/base.json"], "*cannot write *base.json: *; name a file*"),
+        ([UPDATE, "--extract-baseline=file"], f"*file: not a baseline, or a damaged one*; * write it anew with {UPDATE}*"),
+        ([UPDATE, "all.extract.yaml"], f"*must be one of replace, add; put all.extract.yaml before {UPDATE}, or give {UPDATE}=replace"),
     ],
-)
-def test_mistakes_are_told_before_anything_runs(pytester, suite, arguments, message):
-    result = suite(1)(*arguments)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([message])
-
-
-@pytest.mark.parametrize(
-    ("baseline", "message"),
-    [
-        ("folder", "*--extract-baseline: cannot write *folder: it is a folder; name a file*"),
-        ("file/base.json", "*--extract-baseline: cannot write *base.json: *; name a file*"),
-        (
-            "file",
-            "*file: not a baseline, or a damaged one*; remove it and write it anew with --extract-update-baseline*",
-        ),
-    ],
-)
-def test_a_baseline_that_cannot_be_written_is_told_before_anything_runs(pytester, suite, baseline, message):
+)  # fmt: skip
+def test_mistakes_are_told_before_anything_runs(pytester, suite, calls, arguments, message):
     run = suite(1)
     pytester.mkdir("folder")
-    (pytester.path / "file").write_text("{", encoding="utf-8")
-    result = run(f"--extract-baseline={baseline}", "--extract-update-baseline")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([message])
-    assert (pytester.path / "file").read_text(encoding="utf-8") == "{"
+    (pytester.path / "file").write_text("{")
+    refused(run(*arguments), message)
+    assert calls() == 0
+    assert (pytester.path / "file").read_text() == "{"
 
 
-@pytest.mark.parametrize("option", [GATE, "--extract-rule=alpha=0.1"])
-@pytest.mark.parametrize("xdist", [(), ("-n1",)], ids=["one-process", "xdist"])
-def test_a_comparison_without_anything_to_compare_with_is_an_error(pytester, suite, option, xdist):
+@pytest.mark.parametrize("arguments", [(GATE,), (GATE, "-n1"), ("--extract-rule=alpha=0.1",)])
+def test_a_comparison_without_anything_to_compare_with_is_an_error(pytester, suite, arguments):
     suite(1)
-    result = pytester.runpytest_subprocess(option, *xdist)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*needs something to compare with: --extract-baseline=FILE*"])
+    refused(pytester.runpytest_subprocess(*arguments), "*needs something to compare with: --extract-baseline=FILE*")
 
 
-def test_params_of_the_extractor_and_the_variants_of_a_past_run_are_compared(pytester, suite):
+def test_params_of_the_extractor_and_the_variants_of_a_past_run_are_compared(pytester, suite, write_extractor):
     suite(20)
-    pytester.makeconftest(
-        """
-        import json, pytest
-
-        @pytest.fixture(params=["good", "bad"])
-        def extractor(request):
-            wrong = {"total": -1} if request.param == "bad" else {}
-            return lambda document: {**json.loads(document.text), **wrong}
-        """
-    )
-    rule = (GATE, "--extract-rule=alpha=0.04", "--extract-confirm")
-    result = pytester.runpytest(*rule, "--extract-report=run.jsonl")
-    result.stdout.fnmatch_lines(["WORSE. [[]good -> bad[]] *"])
-    again = pytester.runpytest(GATE, "--extract-from=run.jsonl")
-    again.stdout.fnmatch_lines(["WORSE. [[]good -> bad[]] *"])
+    wrong = 'wrong = {"total": -1} if request.param == "bad" else {}\nreturn {**json.loads(document.text), **wrong}'
+    write_extractor(wrong, needs="request", fixture="(params=['good', 'bad'])")
+    result = pytester.runpytest(GATE, "--extract-rule=alpha=0.04", "--extract-confirm", "--extract-report=run.jsonl")
+    shows(result, "WORSE. [[]good -> bad[]] *")
+    shows(pytester.runpytest(GATE, "--extract-from=run.jsonl"), "WORSE. [[]good -> bad[]] *")
 
 
-def test_repeats_list_each_unsteady_field_once(pytester, suite):
+def test_repeats_list_each_unsteady_field_once(pytester, suite, write_extractor):
     suite(4)
-    pytester.makeconftest(FLIPPING)
+    write_extractor(
+        """
+        first = case.id == "c1" and not os.environ.get("SEEN")
+        if first:
+            os.environ["SEEN"] = "c1"
+        return {**json.loads(document.text), "total": -1} if first else document.text
+        """,
+        "document, case",
+    )
     result = pytester.runpytest("--extract-repeat=2", "--extract-concurrency=1")
-    told = [line for line in result.outlines if "c1 total: passed 1 of 2 runs" in line]
-    assert len(told) == 1
-    result.stdout.fnmatch_lines(["repeats: *; 1 unsteady field", "  *c1 total: passed 1 of 2 runs*"])
+    assert len([line for line in result.outlines if "c1 total: passed 1 of 2 runs" in line]) == 1
+    shows(result, "repeats: *; 1 unsteady field", "  *c1 total: passed 1 of 2 runs*")
 
 
-def test_a_replay_of_what_the_baseline_was_written_from_has_not_changed(suite):
+def test_a_replay_has_not_changed_unless_other_code_recorded_it(suite, pytester):
     """However few the cases: the same outputs, made by the same code, leave nothing to doubt."""
     run = suite(3)
     assert run(UPDATE, "--extract-record=all", "--extract-gate=none", total=[0]).ret == 0
     replayed = run(GATE, "--extract-record=none", total=[0, 1])
     assert replayed.ret == 0
-    replayed.stdout.fnmatch_lines(["PASS. fields right *no result changed*"])
+    shows(replayed, "PASS. fields right *no result changed*")
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + "\n# a change\n")
+    run("--extract-record=all", "--extract-gate=none", total=[0])
+    shows(run(GATE, "--extract-record=none"), "PASS. *; falls of the mean above 50.0 points are ruled out.")
 
 
-def test_a_recording_made_by_other_code_is_another_setup(pytester, suite):
+def test_fields_decided_by_another_judge_are_not_compared(suite, write_suite):
     run = suite(3)
-    run(UPDATE, "--extract-record=all")
-    pytester.makeconftest(CONFTEST + "\n# a change\n")
-    run("--extract-record=all", "--extract-gate=none")
-    replayed = run(GATE, "--extract-record=none")
-    replayed.stdout.fnmatch_lines(["PASS. *; falls of the mean above 50.0 points are ruled out."])
-
-
-JUDGED = {"properties": {**SCHEMA["properties"], "name": {"type": "string", "evaluation_config": "string_semantic"}}}
-
-
-def test_fields_decided_by_another_judge_are_not_compared(pytester, suite):
-    run = suite(3)
-    content = json.loads((pytester.path / "all.extract.yaml").read_text())
-    content["defaults"]["schema"] = SCHEMA | JUDGED
-    (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
+    judged = {"name": {"type": "string", "evaluation_config": "string_semantic"}}
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], **judged}}
+    write_suite([{"gold": gold(number)} for number in range(3)], schema=schema)
     run(UPDATE, "--extract-judge=fuzzy")
     compared = run(GATE, "--extract-judge=exact")
-    compared.stdout.fnmatch_lines(["*3 cases, 6 fields compared*", "*name*incomparable*"])
-    compared.stdout.fnmatch_lines(["*not or only in part comparable (judge changed)*"])
+    shows(compared, "*3 cases, 6 fields compared*", "*name*incomparable*")
+    shows(compared, "*not or only in part comparable (judge changed)*")
 
 
-def test_the_gate_judges_by_tag(pytester, suite):
+def test_the_gate_judges_by_tag(suite, write_suite):
     run = suite(40)
-    content = json.loads((pytester.path / "all.extract.yaml").read_text())
-    for index, case in enumerate(content["cases"]):
-        case["tags"] = {"kind": "credit" if index < 8 else "invoice", "depth": "flat"}
-        case["modality"] = "image" if index < 8 else "text"
-    (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
+    credit = {"tags": {"kind": "credit", "depth": "flat"}, "modality": "image"}
+    invoice = {"tags": {"kind": "invoice", "depth": "flat"}, "modality": "text"}
+    write_suite([{"gold": gold(n), **(credit if n < 8 else invoice)} for n in range(40)], schema=SCHEMA)
     run(UPDATE)
-    judged = run(GATE, "--extract-rule=by=kind", total=list(range(8)))
-    judged.stdout.fnmatch_lines(["*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
+    wrong = list(range(8))
+    judged = run(GATE, "--extract-rule=by=kind", total=wrong)
+    told = "*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"
+    shows(judged, told)
     judged.stdout.no_fnmatch_line("*kind=invoice*")
-    split = run(GATE, "--extract-by=kind", "--extract-by=depth", total=list(range(8)))
-    split.stdout.fnmatch_lines(["  kind *cases *before *after *p", "  credit * 8 *100 % *66.7 % *"])
-    split.stdout.fnmatch_lines(["  depth *cases *before *after *p", "  2 *40 *100 % *93.3 % *"])
-    split.stdout.fnmatch_lines(["*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
-    named = run(GATE, "--extract-by=modality", "--extract-by=tag:depth", "--extract-by=failure", total=list(range(8)))
-    named.stdout.fnmatch_lines(["  tag:depth *cases *before *after *p", "  flat *40 *100 % *93.3 % *"])
-    named.stdout.fnmatch_lines(["*modality=image: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
+    split = run(GATE, "--extract-by=kind", "--extract-by=depth", total=wrong)
+    shows(split, "  kind *cases *before *after *p", "  credit * 8 *100 % *66.7 % *")
+    shows(split, "  depth *cases *before *after *p", "  2 *40 *100 % *93.3 % *")
+    shows(split, told)
+    named = run(GATE, "--extract-by=modality", "--extract-by=tag:depth", "--extract-by=failure", total=wrong)
+    shows(named, "  tag:depth *cases *before *after *p", "  flat *40 *100 % *93.3 % *")
+    shows(named, told.replace("kind=credit", "modality=image"))
     named.stdout.no_fnmatch_line("*no compared case has the tag*")
     named.stdout.no_fnmatch_line("*depth=flat: *")  # all cases have it
 
 
-PRICED = """
-import json, pytest
-from pytest_extract import Extraction
-
-@pytest.fixture(scope="session")
-def extractor():
-    return lambda document: Extraction(output=json.loads(document.text), cost_usd=0.01)
-"""
-
-
-def test_a_baseline_of_three_paid_runs_tells_their_price(pytester, suite):
-    run = suite(2)
-    pytester.makeconftest(PRICED)
-    run(UPDATE, "--extract-repeat=3")
-    stored = json.loads((pytester.path / "base.json").read_text())["cases"]["all.extract.yaml::c0"][""]
-    assert stored["runs"] == 3
-    judged = run(GATE)
-    judged.stdout.fnmatch_lines(
-        ["*2 cases: 3 runs of each before, 1 run now.", "*cost of a call $0.01, was $0.01 (+0 %)."]
-    )
-
-
-WITH_A_PRICE = """
-import json, pytest
-from pathlib import Path
-from pytest_extract import Extraction
-
-@pytest.fixture(scope="session")
-def extractor():
-    def extract(document):
-        with (Path(__file__).parent / "calls").open("a") as log:
-            log.write(".")
-        return Extraction(document.text, cost_usd=PRICE)
-    return extract
-"""
-
-
-@pytest.fixture
-def calls(pytester, suite):
-    """Three cases of an extractor with a price; returns how often it was called since."""
-    suite(3)
-
-    def priced(price="0.01"):
-        pytester.makeconftest(WITH_A_PRICE.replace("PRICE", price))
-
-        def count():
-            log = pytester.path / "calls"
-            made = len(log.read_text()) if log.exists() else 0
-            log.unlink(missing_ok=True)
-            return made
-
-        return count
-
-    return priced
-
-
-BASE = "--extract-baseline=base.json"
-
-
 @pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
-def test_a_baseline_that_a_model_makes_has_three_runs_of_each_case(pytester, calls, xdist):
-    count = calls()
-    written = pytester.runpytest(UPDATE, BASE, *xdist)
-    written.stdout.fnmatch_lines(["baseline written: * (3 cases, 3 runs of each)"])
-    assert count() == 9
-    cases = json.loads((pytester.path / "base.json").read_text())["cases"]
-    assert {case[""]["runs"] for case in cases.values()} == {3}
-    pytester.runpytest(GATE, BASE).stdout.fnmatch_lines(["  3 cases: 3 runs of each before, 1 run now."])
+def test_a_baseline_that_a_model_makes_has_three_runs_of_each_case(suite, write_extractor, calls, stored, xdist):
+    run = suite(3)
+    write_extractor("return Extraction(document.text, cost_usd=0.01)")
+    shows(run(UPDATE, *xdist), "baseline written: * (3 cases, 3 runs of each)")
+    assert calls() == 9
+    assert {case["runs"] for case in stored().values()} == {3}
+    shows(run(GATE), "  3 cases: 3 runs of each before, 1 run now.", "*cost of a call $0.01, was $0.01 (+0 %).")
 
 
-def test_a_number_of_runs_that_is_given_holds(pytester, calls):
-    count = calls()
-    one = pytester.runpytest(UPDATE, BASE, "--extract-repeat=1")
-    one.stdout.fnmatch_lines(["baseline written: * (3 cases)"])
-    assert count() == 3
+def test_one_run_is_enough_where_it_is_asked_for_free_or_replayed(pytester, suite, write_extractor, calls):
+    run = suite(3)
+    write_extractor("return Extraction(document.text, cost_usd=0.01)")
+    pytester.runpytest("--extract-record=once", "--extract-report=run.jsonl")
+    assert calls() == 3
+    for arguments, expected in (
+        (["--extract-repeat=1"], 3),
+        (["--extract-record=once"], 0),
+        (["--extract-from=run.jsonl"], 0),
+    ):
+        (pytester.path / "base.json").unlink(missing_ok=True)
+        shows(run(UPDATE, *arguments), "baseline written: * (3 cases)*")
+        assert calls() == expected
+    write_extractor("return document.text")
+    shows(run(UPDATE), "baseline written: * (3 cases)")
+    assert calls() == 3
 
 
-def test_an_extractor_without_a_price_runs_once(pytester, calls):
-    count = calls("None")
-    pytester.runpytest(UPDATE, BASE).stdout.fnmatch_lines(["baseline written: * (3 cases)"])
-    assert count() == 3
-
-
-def test_a_replayed_baseline_stays_one_run_and_costs_nothing(pytester, calls):
-    count = calls()
-    pytester.runpytest("--extract-record=once")
-    assert count() == 3
-    pytester.runpytest(UPDATE, BASE, "--extract-record=once")
-    assert count() == 0
-    (pytester.path / "base.json").unlink()
-    pytester.runpytest("--extract-report=run.jsonl")
-    count()
-    pytester.runpytest(UPDATE, BASE, "--extract-from=run.jsonl").stdout.fnmatch_lines(
-        ["baseline written: * (3 cases)*"]
-    )
-    assert count() == 0
-
-
-def stored_case(pytester, case):
-    return json.loads((pytester.path / "base.json").read_text())["cases"][f"all.extract.yaml::{case}"][""]
-
-
-def test_added_runs_stand_after_the_earlier_ones_up_to_a_number(pytester, suite):
+def test_added_runs_stand_after_the_earlier_ones_up_to_a_number(suite, stored):
     run = suite(4)
     run(UPDATE, total=[1])
-    added = run(f"{UPDATE}=add", total=[2])
-    added.stdout.fnmatch_lines(["baseline written: *base.json (4 cases, 2 runs of each)"])
-    failing = [stored_case(pytester, case).get("failing", {}) for case in ("c0", "c1", "c2")]
-    assert [each["total"]["runs"] for each in failing if each] == [[False, True], [True, False]]
-    assert stored_case(pytester, "c1")["measures"]["pass_rate"] == [2 / 3, 1.0]
+    shows(run(f"{UPDATE}=add", total=[2]), "baseline written: *base.json (4 cases, 2 runs of each)")
+    runs = {name: case["failing"]["total"]["runs"] for name, case in stored().items() if "failing" in case}
+    assert runs == {"c1": [False, True], "c2": [True, False]}
+    assert stored()["c1"]["measures"]["pass_rate"] == [2 / 3, 1.0]
     run(f"{UPDATE}=add", "--extract-rule=keep_runs=2")
-    assert [stored_case(pytester, case)["runs"] for case in ("c0", "c1", "c2")] == [2, 2, 2]
-    assert [[*stored_case(pytester, case).get("failing", ())] for case in ("c0", "c1", "c2")] == [[], [], ["total"]]
+    assert {case["runs"] for case in stored().values()} == {2}
+    assert [name for name, case in stored().items() if case.get("failing")] == ["c2"]
 
 
-def test_a_path_after_the_option_is_an_error_that_says_where_it_belongs(pytester, suite):
-    run = suite(2)
-    result = run(UPDATE, "all.extract.yaml")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        [
-            f"*'all.extract.yaml' must be one of replace, add; put all.extract.yaml before {UPDATE}, or give {UPDATE}=replace"
-        ]
-    )
-
-
-def change_a_gold(pytester):
-    path = pytester.path / "all.extract.yaml"
-    content = json.loads(path.read_text())
-    content["cases"][0]["gold"]["name"] = "another"
-    path.write_text(json.dumps(content))
-
-
-def test_earlier_runs_go_where_the_gold_changed(pytester, suite):
-    run = suite(2)
-    run(UPDATE)
-    change_a_gold(pytester)
-    run(f"{UPDATE}=add").stdout.fnmatch_lines(["baseline written: *(2 cases, 1 to 2 runs of each)"])
-
-
-def test_a_replay_adds_no_run(pytester, suite):
+def test_a_replay_adds_no_run(suite, stored):
     run = suite(2)
     run(UPDATE, "--extract-record=once")
     run(f"{UPDATE}=add", "--extract-record=once")
-    assert stored_case(pytester, "c0")["runs"] == 1
+    assert stored()["c0"]["runs"] == 1
 
 
-def test_a_changed_gold_leaves_the_other_cases_in_the_comparison(pytester, suite):
+def test_a_changed_gold_ends_the_earlier_runs_of_its_case_alone(suite, write_suite):
     run = suite(20)
     run(UPDATE)
-    change_a_gold(pytester)
-    run(GATE, total=[3]).stdout.fnmatch_lines(["PASS. *", "  20 cases: 1 run of each before, 1 run now."])
+    changed = {"gold": gold(0, name="another"), "text": json.dumps(gold(0))}
+    write_suite([changed, *({"gold": gold(number)} for number in range(1, 20))], schema=SCHEMA)
+    shows(run(GATE, total=[3]), "PASS. *", "  20 cases: 1 run of each before, 1 run now.")
+    shows(run(f"{UPDATE}=add"), "baseline written: *(20 cases, 1 to 2 runs of each)")

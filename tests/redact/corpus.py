@@ -39,65 +39,214 @@ def made(template: str, seed: int = 0) -> str:
     return re.sub(r"\{([alushdwbzBQU])(\d*)\}", fill, template)
 
 
-NAMED = {"openai, project": "sk-proj-{w74}T3BlbkFJ{w74}", "aws": "AKIA{B16}", "notion": "ntn_{d11}{a35}"}
-MODELS = """
-sk-{a20}T3BlbkFJ{a20} sk-svcacct-{w60}T3BlbkFJ{w60} sk-admin-{w58}T3BlbkFJ{w58} sess-{a40} sk-ant-api03-{w93}AA
-sk-ant-admin01-{w93}AA sk-ant-oat01-{w80} sk-or-v1-{h64} sk-{h32} sk-{a48} sk-{a22} sk-lf-{U} lsv2_pt_{h32}_{h10}
-lsv2_sk_{h32}_{h10} ls__{h32} csk-{l48} gsk_{a52} xai-{a80} pplx-{a48} hf_{z34} api_org_{z34} r8_{a37} nvapi-{w64}
-fw_{a24} tgp_v1_{w43} tvly-dev-{a32} pcsk_{a6}_{a63} pa-{w43} jina_{h32}{a28} llx-{a48} sk_{h48} fc-{h32} e2b_{h40}
-rpa_{u44} ak-{a22} wandb_v1_{a70} esecret_{l40} land_sk_{a44} hl_sk_{h48} flp_{a46} opk_{h40} sk_car_{a22} m0-{a40}
-tpuf_{a32} apify_api_{a36} bb_live_{a27} pai_{l32} AIza{w35} AQ.Ab{w50}
-"""
-CLOUDS = """
-ASIA{B16} ABSK{b128} bedrock-api-key-{a60} ya29.{w120} 1//0{w60} GOCSPX-{w28} {a3}8Q~{a34} {a52}JQQJ99{a10}AC{a14}
-AccountKey={b86}== SharedAccessKey={b43}= {a40}AzSe{a6}= {a76}AZDO{a4} LTAI{a20} AKID{a32} AQVN{w36} t1.{w60}.{w86}
-bce-v3/ALTAK-{a21}/{h40} dop_v1_{h64} v1.0-{h24}-{h146} cfut_{a40}{h8} dapi{h32} HRKU-AA{w58} fo1_{w43} rnd_{a32}
-nfp_{a36} vcp_{a56} vck_{a60} vercel_blob_rw_{a16}_{a30} sbp_{h40} sb_secret_{w36} pscale_tkn_{w43} napi_{l64}
-mdb_sa_sk_{w40} essu_{a64} cflt{a60} 4b1d{a38} sha256~{w43} tk-us-{w48} akab-{l16}-{l16} aivenv1{a80}
-"""
-CODE = """
-ghp_{a36} ghs_{a36} github_pat_{a22}_{a59} glpat-{w20} glrt-{w20} gloas-{h64} GR1348941{w20} ATBB{a32}
-ATATT3{w180}={h8} npm_{a36} pypi-AgEIcHlwaS5vcmc{w120} rubygems_{h48} cio{a32} oy2{l43} dckr_pat_{w27} AKCp{a69}
-hvs.{w90} {a14}.atlasv1.{w66} dp.st.dev.{a43} pul-{h40} AGE-SECRET-KEY-1{Q58} ops_eyJ{a300} CCIPAT_{a22}_{h40}
-CCIPRJ_{a22}_{h40} bkua_{h40} bkaj_{a40} tskey-auth-{a17}-{a32} sgp_{h16}_{h40} sqp_{h40} PMAK-{h24}-{h34} pnu_{a36}
-dbtc_{w40} ico-{a32} API-{u26} pat.{w22}.{h24}.{a20} zpka_{l32}_{h8} CLOJARS_{l60} snyk_uat.{h8}.{w60} sktsec_{w48}
-dnkey-{w26}-{w52} p8e-{a32}
-"""
-WATCHING = """
-glsa_{a32}_{h8} eyJrIjoi{a92} sntryu_{h64} NRAK-{u27} {h36}NRAL phx_{a43} dt0c01.{u24}.{u64} ddapp_{a34} hcaik_{l58}
-xaat-{U} cu_{h32} aio_{a28} {a6}_{a29}_mmk
-"""
-PAYMENTS = """
-sk_live_{a99} rk_test_{a24} sk_org_live_{a60} whsec_{a32} sq0atp-{w22} access_token$production${l16}${h32}
-access-production-{U} shpat_{h32} live_{h35} live_{w40} live_{a30} pdl_live_apikey_{l26}_{a22}_{a3} FLWSECK-{h32}-X
-cs_{h40} shippo_live_{h40} EZAK{a54} duffel_live_{w43}
-"""
-OFFICE = """
-SG.{w22}.{w43} key-{h32} {h32}-us14 xkeysib-{h64}-{a16} re_{a8}_{a24} mlsn.{h64} xoxb-{d12}-{d13}-{a24}
-xoxp-{d12}-{d12}-{d13}-{h32} xapp-1-A{u10}-{d13}-{h64} https://hooks.slack.com/services/T{u8}/B{u10}/{a24}
-https://discord.com/api/webhooks/{d18}/{w68} M{a23}.{a6}.{w38} {d9}:AA{w33} EAA{a180} secret_{a43} lin_api_{a40}
-https://x.webhook.office.com/webhookb2/{U}@{U}/IncomingWebhook/{h32}/{U} figd_{w40} pat{a14}.{h64} 2/{d16}/{d16}:{h32}
-pat-na1-{U} CFPAT-{w43} tfp_{w44} sl.{w140} sk.eyJ{a80}.{a22} pk_{d8}_{u32} fio-u-{w64} rdme_{l70} sm_pat_{a16}
-"""
-FORMS = [*NAMED.values(), *f"{MODELS}{CLOUDS}{CODE}{WATCHING}{PAYMENTS}{OFFICE}".split()]
-"""Formats of providers, by whose keys these are, with the alphabets and lengths that they publish."""
-
-
 def _jwt() -> str:
     parts = ({"alg": "HS256", "typ": "JWT"}, {"sub": "1234567890", "iat": 1516239022})
     encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
     return made(f"{'.'.join(encoded)}.{{w43}}")
 
 
-_RSA = f"RSA {'PRIVATE'} KEY"
-SECRETS = {
-    **{name: made(form) for name, form in NAMED.items()},
-    **{form: made(form) for form in FORMS[len(NAMED) :]},
+FORMS = {
+    "openai, project": "sk-proj-{w74}T3BlbkFJ{w74}",
+    "openai, legacy": "sk-{a20}T3BlbkFJ{a20}",
+    "openai, service": "sk-svcacct-{w60}T3BlbkFJ{w60}",
+    "openai, admin": "sk-admin-{w58}T3BlbkFJ{w58}",
+    "anthropic": "sk-ant-api03-{w93}AA",
+    "anthropic, admin": "sk-ant-admin01-{w93}AA",
+    "anthropic, oauth": "sk-ant-oat01-{w80}",
+    "openrouter": "sk-or-v1-{h64}",
+    "deepseek": "sk-{h32}",
+    "moonshot": "sk-{a48}",
+    "litellm": "sk-{a22}",
+    "langfuse": "sk-lf-{U}",
+    "langsmith": "lsv2_pt_{h32}_{h10}",
+    "langsmith, service": "lsv2_sk_{h32}_{h10}",
+    "langsmith, old": "ls__{h32}",
+    "cerebras": "csk-{l48}",
+    "groq": "gsk_{a52}",
+    "xai": "xai-{a80}",
+    "perplexity": "pplx-{a48}",
+    "hugging face": "hf_{z34}",
+    "hugging face, organisation": "api_org_{z34}",
+    "replicate": "r8_{a37}",
+    "nvidia": "nvapi-{w64}",
+    "fireworks": "fw_{a24}",
+    "together": "tgp_v1_{w43}",
+    "tavily": "tvly-dev-{a32}",
+    "pinecone": "pcsk_{a6}_{a63}",
+    "voyage": "pa-{w43}",
+    "jina": "jina_{h32}{a28}",
+    "llamacloud": "llx-{a48}",
+    "elevenlabs": "sk_{h48}",
+    "firecrawl": "fc-{h32}",
+    "e2b": "e2b_{h40}",
+    "runpod": "rpa_{u44}",
+    "modal": "ak-{a22}",
+    "wandb": "wandb_v1_{a70}",
+    "aws": "AKIA{B16}",
+    "aws, session": "ASIA{B16}",
+    "bedrock": "ABSK{b128}",
+    "bedrock, short": "bedrock-api-key-{a60}",
+    "google": "AIza{w35}",
+    "google, new": "AQ.Ab{w50}",
+    "google, oauth": "ya29.{w120}",
+    "google, refresh": "1//0{w60}",
+    "google, client": "GOCSPX-{w28}",
+    "azure, client": "{a3}8Q~{a34}",
+    "azure, openai": "{a52}JQQJ99{a10}AC{a14}",
+    "azure, storage": "AccountKey={b86}==",
+    "azure, bus": "SharedAccessKey={b43}=",
+    "azure, search": "{a40}AzSe{a6}=",
+    "azure devops": "{a76}AZDO{a4}",
+    "alibaba": "LTAI{a20}",
+    "tencent": "AKID{a32}",
+    "yandex": "AQVN{w36}",
+    "digitalocean": "dop_v1_{h64}",
+    "cloudflare": "v1.0-{h24}-{h146}",
+    "databricks": "dapi{h32}",
+    "heroku": "HRKU-AA{w58}",
+    "fly": "fo1_{w43}",
+    "render": "rnd_{a32}",
+    "netlify": "nfp_{a36}",
+    "supabase": "sbp_{h40}",
+    "supabase, secret": "sb_secret_{w36}",
+    "planetscale": "pscale_tkn_{w43}",
+    "neon": "napi_{l64}",
+    "github": "ghp_{a36}",
+    "github, app": "ghs_{a36}",
+    "github, fine": "github_pat_{a22}_{a59}",
+    "gitlab": "glpat-{w20}",
+    "gitlab, runner": "glrt-{w20}",
+    "bitbucket": "ATBB{a32}",
+    "atlassian": "ATATT3{w180}={h8}",
+    "npm": "npm_{a36}",
+    "pypi": "pypi-AgEIcHlwaS5vcmc{w120}",
+    "rubygems": "rubygems_{h48}",
+    "crates.io": "cio{a32}",
+    "nuget": "oy2{l43}",
+    "docker": "dckr_pat_{w27}",
+    "artifactory": "AKCp{a69}",
+    "vault": "hvs.{w90}",
+    "terraform": "{a14}.atlasv1.{w66}",
+    "doppler": "dp.st.dev.{a43}",
+    "pulumi": "pul-{h40}",
+    "age": "AGE-SECRET-KEY-1{Q58}",
+    "1password": "ops_eyJ{a300}",
+    "circleci": "CCIPAT_{a22}_{h40}",
+    "buildkite": "bkua_{h40}",
+    "tailscale": "tskey-auth-{a17}-{a32}",
+    "sourcegraph": "sgp_{h16}_{h40}",
+    "sonarqube": "sqp_{h40}",
+    "postman": "PMAK-{h24}-{h34}",
+    "grafana": "glsa_{a32}_{h8}",
+    "sentry": "sntryu_{h64}",
+    "new relic": "NRAK-{u27}",
+    "new relic, license": "{h36}NRAL",
+    "posthog": "phx_{a43}",
+    "dynatrace": "dt0c01.{u24}.{u64}",
+    "stripe": "sk_live_{a99}",
+    "stripe, restricted": "rk_test_{a24}",
+    "stripe, hook": "whsec_{a32}",
+    "square": "sq0atp-{w22}",
+    "braintree": "access_token$production${l16}${h32}",
+    "plaid": "access-production-{U}",
+    "shopify": "shpat_{h32}",
+    "sendgrid": "SG.{w22}.{w43}",
+    "mailgun": "key-{h32}",
+    "mailchimp": "{h32}-us14",
+    "brevo": "xkeysib-{h64}-{a16}",
+    "resend": "re_{a8}_{a24}",
+    "slack, bot": "xoxb-{d12}-{d13}-{a24}",
+    "slack, user": "xoxp-{d12}-{d12}-{d13}-{h32}",
+    "slack, app": "xapp-1-A{u10}-{d13}-{h64}",
+    "slack, hook": "https://hooks.slack.com/services/T{u8}/B{u10}/{a24}",
+    "discord, hook": "https://discord.com/api/webhooks/{d18}/{w68}",
+    "discord": "M{a23}.{a6}.{w38}",
+    "teams, hook": "https://x.webhook.office.com/webhookb2/{U}@{U}/IncomingWebhook/{h32}/{U}",
+    "telegram": "{d9}:AA{w33}",
+    "facebook": "EAA{a180}",
+    "notion": "ntn_{d11}{a35}",
+    "notion, old": "secret_{a43}",
+    "linear": "lin_api_{a40}",
+    "figma": "figd_{w40}",
+    "airtable": "pat{a14}.{h64}",
+    "asana": "2/{d16}/{d16}:{h32}",
+    "hubspot": "pat-na1-{U}",
+    "contentful": "CFPAT-{w43}",
+    "typeform": "tfp_{w44}",
+    "dropbox": "sl.{w140}",
+    "mapbox": "sk.eyJ{a80}.{a22}",
+    "openai, session": "sess-{a40}",
+    "anyscale": "esecret_{l40}",
+    "landingai": "land_sk_{a44}",
+    "humanloop": "hl_sk_{h48}",
+    "friendli": "flp_{a46}",
+    "openpipe": "opk_{h40}",
+    "cartesia": "sk_car_{a22}",
+    "mem0": "m0-{a40}",
+    "turbopuffer": "tpuf_{a32}",
+    "apify": "apify_api_{a36}",
+    "browserbase": "bb_live_{a27}",
+    "private ai": "pai_{l32}",
+    "baidu": "bce-v3/ALTAK-{a21}/{h40}",
+    "cloudflare, user": "cfut_{a40}{h8}",
+    "vercel": "vcp_{a56}",
+    "vercel, gateway": "vck_{a60}",
+    "vercel, blob": "vercel_blob_rw_{a16}_{a30}",
+    "mongodb": "mdb_sa_sk_{w40}",
+    "elastic": "essu_{a64}",
+    "confluent": "cflt{a60}",
+    "clickhouse": "4b1d{a38}",
+    "openshift": "sha256~{w43}",
+    "scalingo": "tk-us-{w48}",
+    "akamai": "akab-{l16}-{l16}",
+    "aiven": "aivenv1{a80}",
+    "yandex, token": "t1.{w60}.{w86}",
+    "gitlab, application": "gloas-{h64}",
+    "gitlab, registration": "GR1348941{w20}",
+    "circleci, project": "CCIPRJ_{a22}_{h40}",
+    "buildkite, job": "bkaj_{a40}",
+    "prefect": "pnu_{a36}",
+    "dbt": "dbtc_{w40}",
+    "infracost": "ico-{a32}",
+    "octopus": "API-{u26}",
+    "harness": "pat.{w22}.{h24}.{a20}",
+    "zuplo": "zpka_{l32}_{h8}",
+    "clojars": "CLOJARS_{l60}",
+    "snyk": "snyk_uat.{h8}.{w60}",
+    "socket": "sktsec_{w48}",
+    "defined networking": "dnkey-{w26}-{w52}",
+    "adobe": "p8e-{a32}",
+    "datadog": "ddapp_{a34}",
+    "honeycomb": "hcaik_{l58}",
+    "axiom": "xaat-{U}",
+    "checkly": "cu_{h32}",
+    "grafana, old": "eyJrIjoi{a92}",
+    "stripe, organisation": "sk_org_live_{a60}",
+    "lob": "live_{h35}",
+    "gocardless": "live_{w40}",
+    "mollie": "live_{a30}",
+    "paddle": "pdl_live_apikey_{l26}_{a22}_{a3}",
+    "flutterwave": "FLWSECK-{h32}-X",
+    "woocommerce": "cs_{h40}",
+    "shippo": "shippo_live_{h40}",
+    "easypost": "EZAK{a54}",
+    "duffel": "duffel_live_{w43}",
+    "mailersend": "mlsn.{h64}",
+    "clickup": "pk_{d8}_{u32}",
+    "frame.io": "fio-u-{w64}",
+    "readme": "rdme_{l70}",
+    "adafruit": "aio_{a28}",
+    "maxmind": "{a6}_{a29}_mmk",
+    "settlemint": "sm_pat_{a16}",
+}
+SECRETS = {name: made(template) for name, template in FORMS.items()} | {
     "json web token": _jwt(),
-    "private key": made(f"-----BEGIN {_RSA}-----\n{{b64}}\n{{b64}}\n{{b40}}=\n-----END {_RSA}-----"),
+    "private key": made(
+        f"-----BEGIN RSA {'PRIVATE'} KEY-----\n{{b64}}\n{{b64}}\n{{b40}}=\n-----END RSA {'PRIVATE'} KEY-----"
+    ),
     "private key, cut off": made(f"-----BEGIN {'PRIVATE'} KEY-----\n{{b64}}\n{{b60}}"),
 }
-"""A secret wherever they stand, in data too."""
+"""Formats of providers: a secret wherever they stand, in data too."""
 
 IN_MESSAGES = {
     "provided": ("Incorrect API key provided: {}. You can find yours at https://platform.example", "{a32}"),
@@ -125,87 +274,177 @@ IN_MESSAGES = {
 IN_MESSAGES = {name: (frame, made(secret)) for name, (frame, secret) in IN_MESSAGES.items()}
 
 _HEX = {n: made(f"{{h{n}}}") for n in (32, 40, 56, 64, 96, 128)}
-MEMBERS = [
+LEGAL = [
+    # the audit's
+    {"authorization": "PA-2024-00123"},
+    {"token": "USDC-ETH"},
+    {"account_key": "4711-0815"},
+    "Queue token: A12-0034",
+    "bearer 123456789012",
+    "https://shop.com/item?code=ABCDEF1234567890",
+    "PWD: Public Works Department",
+    "Kennwort: Spende",
+    f"SK{_HEX[32]}",
+    "gsk-annualreport2024fullversion",
     {"Password": "required"},
+    {"kind": "invoices"},
+    # names of secrets in data
     {"password": "hunter2x"},
+    {"password": "Not applicable"},
     {"api_key": "see appendix B"},
     {"api-key": made("{a84}")},
+    {"secret": "classified until 2031"},
     {"client_secret": "yes"},
-    {"token": "USDC-ETH"},
+    {"token": "tok_visa_1234"},
     {"token": "0x6B175474E89094C44Da98b954EedeAC495271d0F"},
+    {"access_token": "badge 4411"},
     {"session_token": "S-2024-0000123456"},
-    {"auth_token": made("{a32}")},
-    {"id_token": made("{U}")},
     {"Authorization": "Bearer of this certificate"},
     {"authorization": "granted by the board 2024-05-01"},
     {"Cookie": "chocolate chip; weight=250"},
     {"cookie": "session=abcdef1234567890"},
     {"private_key": "stored in the safe"},
-    {"account_key": "4711-0815"},
+    {"subscription_key": "SUB-99182-AB"},
     {"shared_access_key": "door 4"},
+    {"passphrase": "open sesame 1234"},
     {"pwd": "48281733"},
-]
-SENTENCES = [
-    "Queue token: A12-0034",
-    "PWD: Public Works Department",
-    "Kennwort: Spende",
+    {"senha": "A-0042"},
+    {"wachtwoord": "verplicht"},
+    {"x-api-key": "header required"},
+    {"refresh_token": "none"},
+    {"auth_token": made("{a32}")},
+    {"id_token": made("{U}")},
+    {"Set-Cookie": "documented in RFC 6265"},
+    # names of secrets in prose
     "Passwort: 12345678 (Aktenzeichen)",
     "password is required1 for entry",
     "The security token: Series B preferred 2024",
+    "Token: 0034-A12-7731",
     "api key = KEY-2024-AB",
+    "client secret: agreed under NDA-2023-17",
     "Authorization: PA-99-12345678 approved",
+    "Authorization number: 1234567890",
     "authorization=ABCD_1234567890",
+    "AccountKey=4711",
     "account key: 4711-0815-2042-1234",
     "Cookie: weight=250 grams",
     "user -u admin:2024",
     "Basic dXNlcjpwYXNzd29yZA==",
-    "bearer 123456789012",
     "Bearer bond 2031-4.25% US912828XG33",
+    "Token ABC1234567890 issued",
     "Digest username=press-review 2024, weekly",
+    "X-Amz-Credential=catalogue-number-12345",
     "SharedAccessKey=see chapter 12",
+    # URLs and addresses
+    "https://shop.com/item?key=ABCDEF1234567890&auth=9876543210ABCDEF",
+    "https://example.org/x?sig=1234567890abcdef1234",
+    "https://example.org/login?token=abcdef1234567890&code=DE",
+    "https://user:2024@archive.example/report",
+    "postgres://reader:public1@db.example.org/open-data",
+    "https://tok3nAbCdEf123456789@github.com/o/r.git",
+    "https://hooks.example.com/services/T00/B00/x",
+    "https://doi.org/10.1016/j.cell.2024.01.029",
+    "https://www.sec.gov/Archives/edgar/data/320193/000032019324000123/aapl-20240928.htm",
+    "s3://bucket-2024/invoices/8f14e45fceea167a5a36dedd4bea2543.pdf",
+    "mailto:billing+ref8842kx@example.org",
+    # numbers and codes
+    "DE89 3704 0044 0532 0130 00",
+    "GB29NWBK60161331926819",
+    "FR1420041010050500013M02606",
+    "4111 1111 1111 1111",
+    "5555555555554444",
+    "US0378331005",
+    "529900T8BM49AURSDO55",
+    "COBADEFFXXX",
+    "1HGCM82633A004352",
+    "WBA3A5C50CF256985",
+    "1Z999AA10123456784",
+    "JJD000390007827352901",
+    "9780306406157",
+    "978-3-16-148410-0",
+    "0000-0002-1825-0097",
+    "DE123456789",
+    "NL004495445B01",
+    "RE-2026-000012345678901234567890",
+    "PK-1234567890-ABCDEFGH-XY",
+    "INV2024A7K9Q2M4X8",
+    "PO#4500012345/00010",
+    "AWB 020-12345675",
+    "MSKU1234565",
+    "NDC 0002-7510-01",
+    "GTIN 04012345123456",
+    "SN: C02XK0AAJGH5",
+    "IMEI 490154203237518",
+    "MAC 00:1B:44:11:3A:B7",
+    "2001:0db8:85a3:0000:0000:8a2e:0370:7334",
+    "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+    "0x742d35Cc6634C0532925a3b844Bc454e4438f44e",
+    "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG",
+    # digests and encodings
+    made("{U}"),
+    made("{U}").upper(),
+    made("urn:uuid:{U}"),
+    _HEX[32],
+    _HEX[40],
+    _HEX[56],
+    _HEX[64],
+    _HEX[96],
+    _HEX[128],
+    f"sha256:{_HEX[64]}",
+    f"sha256-{made('{b43}')}=",
+    f"md5 {_HEX[32].upper()}",
+    made("{b88}"),
+    made("{b160}=="),
+    f"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA{made('{b120}')}",
+    made("{l40}"),
+    made("{a24}"),
+    made("{u16}"),
+    # near a provider's prefix
+    "sk-rail-mount-bracket-2040-profile",
+    "sk-2024-annual-report-of-the-committee-final",
+    "SK-000123456789-2024",
+    "pk-steel-beam-hea-200-galvanised-12m",
+    "hf-radio-antenna-dipole-40m-kit-2024",
+    "npm-package-lock-version-checker-2",
+    "xai-explainability-report-2024-final",
+    "r8-engine-v10-plus-performance-2023",
+    "key-account-manager-dach-region-2024",
+    "key-performance-indicators-2024-q3-final",
+    "pa-system-outdoor-1000w-set-with-stands-2024",
+    "pat-testing-certificate-2024-000123",
+    "pat-na1-north-america-region-one-report",
+    "re_invoice_reminder_second_notice_2024",
+    "fc-barcelona-season-ticket-2024-25-row-12",
+    "secret_of_good_coffee_is_fresh_beans_and_water",
+    "ak-steel-holding-corporation-2019",
+    "as-built-drawings-revision-c-2024",
+    "rnd_department_annual_budget_overview_2024",
+    "fw_version_4_2_1_release_candidate_2",
+    "AKIA",
+    "ASIAN PACIFIC HOLDINGS 2024",
+    "ASIAPACIFICREGION2024",
     "EAA Oshkosh AirVenture 2024",
-    "12345678:AA rating, outlook stable",
-    "ya29 is a road in Yorkshire",
+    "EAAB2024REPORT",
+    "SG.2024.annual",
+    "dp.st.petersburg.2024",
+    "gl-account-4400-revenue-domestic-2024",
+    "glass-2024-tempered-8mm-clear-float",
+    "task-force-of-the-ministry-2024-0000012345",
+    "risk-assessment-2024-000123456789-abcdef",
+    "desk-a1b2c3d4-oak-160x80",
+    "eyJhbGciOiJIUzI1NiJ9",
     "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIE\n-----END CERTIFICATE-----",
     "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0B\n-----END PUBLIC KEY-----",
-]
-ADDRESSES = """
-https://shop.com/item?code=ABCDEF1234567890 https://shop.com/item?key=ABCDEF1234567890&auth=9876543210ABCDEF
-https://example.org/x?sig=1234567890abcdef1234 https://example.org/login?token=abcdef1234567890&code=DE
-https://user:2024@archive.example/report postgres://reader:public1@db.example.org/open-data
-https://tok3nAbCdEf123456789@github.com/o/r.git https://hooks.example.com/services/T00/B00/x
-https://www.sec.gov/Archives/edgar/data/320193/000032019324000123/aapl-20240928.htm
-s3://bucket-2024/invoices/8f14e45fceea167a5a36dedd4bea2543.pdf mailto:billing+ref8842kx@example.org
-"""
-NUMBERS = """
-DE89-3704-0044-0532-0130-00 GB29NWBK60161331926819 FR1420041010050500013M02606 5555555555554444 US0378331005
-529900T8BM49AURSDO55 COBADEFFXXX 1HGCM82633A004352 1Z999AA10123456784 978-3-16-148410-0 0000-0002-1825-0097
-RE-2026-000012345678901234567890 PK-1234567890-ABCDEFGH-XY INV2024A7K9Q2M4X8 PO#4500012345/00010 MSKU1234565
-C02XK0AAJGH5 00:1B:44:11:3A:B7 2001:0db8:85a3:0000:0000:8a2e:0370:7334 bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq
-0x742d35Cc6634C0532925a3b844Bc454e4438f44e ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG 1/2024 2/1234567890:12
-"""
-NEAR_A_PREFIX = """
-sk-rail-mount-bracket-2040-profile SK-000123456789-2024 gsk-annualreport2024fullversion
-pk-steel-beam-hea-200-galvanised-12m hf-radio-antenna-dipole-40m-kit-2024 npm-package-lock-version-checker-2
-xai-explainability-report-2024-final r8-engine-v10-plus-performance-2023 key-account-manager-dach-region-2024
-pa-system-outdoor-1000w-set-with-stands-2024 pat-testing-certificate-2024-000123 pat-na1-north-america-region-one-report
-re_invoice_reminder_second_notice_2024 fc-barcelona-season-ticket-2024-25-row-12 ak-steel-holding-corporation-2019
-secret_of_good_coffee_is_fresh_beans_and_water as-built-drawings-revision-c-2024 as-9X8B7C6D5E4F3G2H1J0KL
-rnd_department_annual_budget_overview_2024 fw_version_4_2_1_release_candidate_2 AKIA ASIAPACIFICREGION2024 EAAB2024REPORT
-SG.2024.annual dp.st.petersburg.2024 glass-2024-tempered-8mm-clear-float risk-assessment-2024-000123456789-abcdef
-task-force-of-the-ministry-2024-0000012345 desk-a1b2c3d4-oak-160x80 eyJhbGciOiJIUzI1NiJ9 hvs.example.org
-v1.0-2024-release whsec_ tok_visa_1234
-"""
-RANDOM = (
-    "{U} urn:uuid:{U} {b88} {b160}== {l40} {a24} {u16} sess-{U} rnd_{U} test_{w40} sha256-{b43}= SK{h32} sha256:{h64}"
-)
-LEGAL = [
-    *MEMBERS,
-    *SENTENCES,
-    *f"{ADDRESSES}{NUMBERS}{NEAR_A_PREFIX}".split(),
-    *(made(template) for template in RANDOM.split()),
-    *_HEX.values(),
-    f"md5 {_HEX[32].upper()}",
-    f"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA{made('{b120}')}",
+    "1/2024",
+    "2/1234567890:12",
+    "12345678:AA rating, outlook stable",
+    "hvs.example.org",
+    "ya29 is a road in Yorkshire",
+    "v1.0-2024-release",
+    "whsec_ is a prefix",
+    made("sess-{U}"),
+    made("rnd_{U}"),
+    "as-9X8B7C6D5E4F3G2H1J0KL",
+    made("test_{w40}"),
 ]
 """Values of documents: each is extracted, recorded and replayed as it is."""

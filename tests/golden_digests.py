@@ -252,7 +252,7 @@ def golds() -> Iterator[Comparison]:
 
 
 def deepjson_golds() -> Iterator[Comparison]:
-    for number, row in [*enumerate(lines("data/deepjsoneval/part.jsonl"))][::3]:
+    for number, row in enumerate(lines("data/deepjsoneval/part.jsonl")):
         schema, gold = json.loads(row["schema"]), json.loads(row["json"])
         yield f"{number:03}", partial(compare_gold, schema, gold, [*OUTPUTS.values()], "default")
 

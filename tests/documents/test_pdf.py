@@ -80,11 +80,28 @@ LOCKED = (  # a PDF with a user's password, RC4
     "RLcPjnEiwQXeYizW2k+qP5iSI4xxMcI4H2u5HWPCDLDQuHINTd/1snwJ8XpkUddxLc937c5e3NjUK2BS8FiA5TLjhaVa5NFBK50n4NX0fyhx"
     "4/ervDk9CVhdbmQbXBP6YhSlaDLZP5qh3+d373Q="
 )
+ENCRYPTED = (  # a PDF that anybody may read, AES-256, as banks send them
+    "eNqNVD1oU0EcH9zeIgouDnKDcVLffX9gCGiboKgkNLUg0uE+20iaF15eiu1akG6uDg6KOokgiLOLIKKgVOjg4FALLuLg6OS9tE2DcTC84e5/"
+    "v4/L7/53ldZs4xw6T5LKzrePnxMEIMjM7aRaTdL5tb4H6YwudDdbStKWXvIDgCNgLqnVEt9zJRBPEUa4JL3acQNwC5ASDxaTdCYb9gqAJqjk"
+    "n9TSKPcRuueUzvlBNsxttC5xjSyujAYI0IOtxC/K94rIGgD21wbplEupkaTtoSlG07KIkvSSHviRenrZd1d90bF6QoVNqFzzvaViGXBarg+K"
+    "3OuV5NcJtPu1v7l7YWP9zcPFnaNHnpz9uXn306mtR1tvn/3+cfzmyw/zT+vg2L0zD7bb99+1X72oPH7/feP56fr8l9f+5Hbpsy+178gnHBcA"
+    "i0EAPvbGLI5bgGJFFRdY4RhIp1v4HKTtQveczl2SNkFVQ8Gk80KJgB0RXASuibTIaBdplBvsghZIIkuJDDpIIRVmVCMYrGWEW42IR8ZZrxQk"
+    "GiHmpXOKUYIc1QzH4G+AKubEU81doNw6zaHCFjEuocAOR1trOfaSa6GQFhxZrrVBXhnKAhXQMW9lYBASaZjnkc6stTAIGyR3UAVuyuNtjE69"
+    "Xbj90cVhsVxfLfsknc1ss+97Jeg6SC/W2wtkHBTBBw3SLlYaYE+gnOSHk2YdVBUz1AonPXYqMGpoIDgYz41xkiIDERccG6WsgU7gQKVjnFPr"
+    "UIj/ijBVBhFluFVEkhAjUsEq6rBA2mjIvTWIQAy9gVgiaGOWyjiFvWYqng9xlsCYn4syLZ+vxF4njmHphUDQScGhoISyyAtQoagdaG2iOe/k"
+    "PiQQiASOf4AzRhgIYFxDsYVHK73DGqdTNYTJVA3jaS5W0zUK1WGtyHWn6/NR/7Y76z5uL53LsvgE7N3rK7PxdahSKrHSFkMtEacCYSgFlMQw"
+    "p6yyDtb+BxJfl3rP5mv9AvCD2z8odF6MglHxolYq9WYj+QNyBlxf"
+)
 
 
-def test_a_locked_pdf_says_so():
+def unpacked(text):
+    return zlib.decompress(base64.b64decode(text))
+
+
+def test_a_locked_pdf_says_so_and_one_that_anybody_may_read_is_read():
     with pytest.raises(DocumentError, match="locked by a password"):
-        pages_of(zlib.decompress(base64.b64decode(LOCKED)))
+        pages_of(unpacked(LOCKED))
+    assert pages_of(unpacked(ENCRYPTED)) == ["Balance 7"]
 
 
 # --- files that are broken, or mean harm

@@ -297,6 +297,14 @@ def test_a_response_of_a_client_is_a_mistake_of_the_extractor(response):
             call(lambda returned=returned: returned)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("package", "name"), [("openai.types.chat", "ChatCompletion"), ("litellm", "ModelResponse")])
+def test_a_response_is_known_in_the_classes_of_the_clients(package, name):
+    made = getattr(pytest.importorskip(package), name)(**CHAT)
+    with pytest.raises(ConfigError, match=r"response\.choices\[0\]\.message\.content"):
+        call(lambda: made)
+
+
 MODELS_WRITE = [
     {"choices": ["a", "b"], "output": 1},
     {"content": "text", "role": "author"},

@@ -75,13 +75,17 @@ def only_file(folder):
     [("off", [True] * 3, 0), ("once", [True, False, True], 2), ("new", [True, False, True], 1), ("all", [True] * 3, 2)],
 )
 def test_a_mode_says_when_to_call_and_what_to_keep(tmp_path, mode, called, files):
-    first, again, stale = (
-        record(tmp_path, Extraction(n), key=key, mode=mode) for n, key in enumerate([KEY, KEY, STALE])
-    )
-    assert [not output.recorded for output in (first, again, stale)] == called
+    outputs = [record(tmp_path, dataclasses.replace(OUTPUT), key=key, mode=mode) for key in (KEY, KEY, STALE)]
+    assert [not output.recorded for output in outputs] == called
     assert len([*recording_files(tmp_path)]) == files
-    if files == 2:
-        assert replay(tmp_path).output == again.output
+    if files:
+        assert replay(tmp_path, STALE) == REPLAYED  # with the recorded numbers
+
+
+def test_all_overwrites(tmp_path):
+    record(tmp_path, mode="all")
+    record(tmp_path, Extraction("new"), mode="all")
+    assert replay(tmp_path).output == "new"
 
 
 def test_new_keeps_other_slots(tmp_path):
@@ -156,11 +160,6 @@ def test_the_manual_shows_the_message_of_a_missing_recording(tmp_path):
     asked = dataclasses.replace(key, prompt=text_part("prompts/invoice.md", "Read the bill."))
     page = (resources.files("pytest_extract.docs") / "recordings.md").read_text(encoding="utf-8")
     assert Recordings(tmp_path, "none").explain(asked).replace("; renew", "\nrenew") in page
-
-
-def test_a_replay_gives_the_output_and_the_recorded_numbers(tmp_path):
-    record(tmp_path)
-    assert replay(tmp_path) == REPLAYED
 
 
 @pytest.mark.parametrize("name", ["請求書の合計金額を確認する" * 8, "a" * 300, "é" * 200])

@@ -615,7 +615,6 @@ class Compiler:
         align = self._align(annotation.align, items, judging, is_tuple=bool(prefix), in_place=in_place)
         proper = schema.types == ("array",) and self._is_container(schema)
         lenient = semantics.nullable_containers
-        first_of_key = align.mode == "key" and semantics.repeated_keys == "first"
         return Array(
             pattern=pattern,
             items=items,
@@ -626,9 +625,6 @@ class Compiler:
             field=field,
             empty_absent=semantics.nulls == "absent" and (proper or lenient),
             wrap=any(metric.metric.aligns for metric in metrics) and not proper and not lenient,
-            # Equal rows are paired first where no pairing beats one of nothing but matches. Not where a judge or a
-            # project's aligner pairs (a look does not tell 0 from 0.0), nor where rows may stay unpaired by their keys.
-            equal_first=align.mode not in ("custom", "judge") and not first_of_key and not whole,
         )
 
     def _align(

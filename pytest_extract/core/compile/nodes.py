@@ -145,7 +145,6 @@ class Array(NamedTuple):
     result: the array's own result, None where its rows speak for themselves.
     checks: further metrics that compare the two lists as one value.
     empty_absent: whether `[]` counts as absent. `wrap`: a value that is no list counts as a list of it.
-    equal_first: whether lists that are equal are paired as they stand, before anything else.
     """
 
     pattern: str
@@ -157,7 +156,6 @@ class Array(NamedTuple):
     field: bool = True
     empty_absent: bool = True
     wrap: bool = False
-    equal_first: bool = True
     skipped: bool = False
 
     def row(self, index: int) -> Node:

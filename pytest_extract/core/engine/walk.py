@@ -33,9 +33,9 @@ from pytest_extract.core.engine.leaf import (
     walk_leaf,
     walk_skip,
 )
-from pytest_extract.core.engine.pairing import by_position, pair_rows, paired
+from pytest_extract.core.engine.pairing import pair_rows, paired
 from pytest_extract.core.extensions import PostSpec, Transformed
-from pytest_extract.core.results import STRUCTURE, ArrayResult, FieldResult, Pairing, Question, Status
+from pytest_extract.core.results import STRUCTURE, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.values import (
     MISSING,
     FieldPath,
@@ -45,7 +45,6 @@ from pytest_extract.core.values import (
     Values,
     a_type,
     as_place,
-    canonical_json,
     path_below,
     python_equal,
     same,
@@ -320,9 +319,7 @@ def _score_as_one(place: _Place, reason: str | None = None) -> None:
 def _score_rows(place: _Place) -> None:
     """Pair the rows of two lists and score them; pairs that turn out to have nothing in common are taken back."""
     run, array, gold, extracted, path, at = place
-    pairing: Pairing | str | None = _identity(array, gold, extracted)
-    if pairing is None:
-        pairing = pair_rows(run, array, gold, extracted, path)
+    pairing = pair_rows(run, array, gold, extracted, path)
     if isinstance(pairing, str):
         place.keep_result(Status.JUDGE_ERROR, 0.0, pairing)
         place.keep_shape(Status.JUDGE_ERROR, pairing)
@@ -346,17 +343,6 @@ def _score_rows(place: _Place) -> None:
         run.open_arrays.append(OpenArray(array, len(run.arrays), field, slice(first, len(run.leaves))))
         run.arrays.append(ArrayResult(as_place(path), *pairing, 1.0, 1.0, 1.0))
         place.keep_result(Status.JUDGE_ERROR, 0.0)
-
-
-def _identity(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | None:
-    """Pair two lists that are equal as they stand; None where they are not, or where equal ones may stay unpaired."""
-    if not array.equal_first or len(gold) != len(extracted):
-        return None
-    try:
-        same = gold == extracted and canonical_json(gold) == canonical_json(extracted)  # 1 is not true
-    except RecursionError:
-        return None
-    return by_position(len(gold), len(gold)) if same else None
 
 
 def _score_left_over(place: _Place, indices: Sequence[int], status: Status) -> None:

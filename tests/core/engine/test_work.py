@@ -5,82 +5,63 @@ from __future__ import annotations
 import random
 from collections import Counter
 from sys import setprofile
-from typing import Any
 
 import pytest
 
 from pytest_extract import compile_schema
+from tests.core.schemas import INTEGER, NUMBER, TEXT, array, obj, table
 
-TEXT, NUMBER = {"type": "string"}, {"type": "number"}
-PART = {"type": "object", "properties": {"n": TEXT, "c": NUMBER}}
+WORDS = [f"word {number}" for number in range(40)]
+PART = obj(n=TEXT, c=NUMBER)
+EITHER = {"anyOf": [TEXT, NUMBER]}
+TYPED = {"city": TEXT, "price": NUMBER}
+ROWS = {
+    "typed": (TYPED, {}),
+    "untyped": ({"city": {}, "price": {}}, {}),
+    "types": ({"city": TEXT, "price": {"type": ["number", "string"]}}, {}),
+    "alternatives": ({"city": EITHER, "price": EITHER}, {}),
+    "another type": ({"city": INTEGER, "price": TEXT}, {}),
+    "object or text": ({"city": {"anyOf": [PART, TEXT]}}, {}),
+    "undeclared": ({}, {}),
+    "lists": ({"tags": array(TEXT), "parts": array(PART)}, {}),
+    "untyped lists": ({"tags": {"type": "array"}, "parts": {"type": "array"}}, {}),
+    "lists of alternatives": ({"tags": array(EITHER), "parts": array({"anyOf": [PART, TEXT]})}, {}),
+    "list or text": ({"tags": {"anyOf": [array(TEXT), TEXT]}}, {}),
+    "lists of any objects": ({"parts": array({"type": "object"})}, {}),
+    "two metrics": ({"city": {"evaluation_config": {"metrics": [{"metric_id": "exact"}, {"metric_id": "fuzzy"}]}}}, {}),
+    "accepted": (TYPED, {"accept": {"rows[].city": ["word 1", "word 2"]}}),
+    "accepted in a row": (TYPED, {"accept": {"rows[3].city": ["word 1"]}}),
+    "may be empty": (TYPED, {"absent": {"rows[].city": "either"}}),
+}
 
 
-def table(size: int, *, words: list[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def sides(size):
     """Return rows, and the same in another order with one value of each changed."""
     rng = random.Random(size)
-    gold = [
-        {
-            "id": f"R{row}",
-            "city": rng.choice(words),
-            "price": rng.randint(1, 99) / 4,
-            "tags": rng.sample(words, 2),
-            "parts": [{"n": rng.choice(words), "c": rng.randint(1, 9)}],
-        }
-        for row in range(size)
-    ]
-    found: list[dict[str, Any]] = [{**row, rng.choice([*row]): None} for row in gold]
-    rng.shuffle(found)
-    return gold, found
-
-
-ROWS = {
-    "typed": {"city": TEXT, "price": NUMBER},
-    "untyped": {"city": {}, "price": {}},
-    "types": {"city": TEXT, "price": {"type": ["number", "string"]}},
-    "alternatives": {"city": {"anyOf": [TEXT, NUMBER]}, "price": {"anyOf": [TEXT, NUMBER]}},
-    "another-type": {"city": {"type": "integer"}, "price": TEXT},
-    "object-or-text": {"city": {"anyOf": [PART, TEXT]}},
-    "undeclared": {},
-    "lists": {"tags": {"type": "array", "items": TEXT}, "parts": {"type": "array", "items": PART}},
-    "untyped-lists": {"tags": {"type": "array"}, "parts": {"type": "array"}},
-    "lists-of-alternatives": {
-        "tags": {"type": "array", "items": {"anyOf": [TEXT, NUMBER]}},
-        "parts": {"type": "array", "items": {"anyOf": [PART, TEXT]}},
-    },
-    "list-or-text": {"tags": {"anyOf": [{"type": "array", "items": TEXT}, TEXT]}},
-    "lists-of-any-objects": {"parts": {"type": "array", "items": {"type": "object"}}},
-    "two-metrics": {
-        "city": {**TEXT, "evaluation_config": {"metrics": [{"metric_id": "exact"}, {"metric_id": "fuzzy"}]}}
-    },
-}
-RULES: dict[str, dict[str, Any]] = {
-    "accept": {"accept": {"rows[].city": ["word 1", "word 2"]}},
-    "accept-in-a-row": {"accept": {"rows[3].city": ["word 1"]}},
-    "may-be-empty": {"absent": {"rows[].city": "either"}},
-}
+    gold = []
+    for row in range(size):
+        parts = [{"n": rng.choice(WORDS), "c": rng.randint(1, 9)}]
+        cells = {"city": rng.choice(WORDS), "price": rng.randint(1, 99) / 4, "tags": rng.sample(WORDS, 2)}
+        gold.append({"id": f"R{row}", **cells, "parts": parts})
+    found = [{**row, rng.choice([*row]): None} for row in gold]
+    return gold, rng.sample(found, size)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("properties", "rules"),
-    [*((own, {}) for own in ROWS.values()), *((ROWS["typed"], own) for own in RULES.values())],
-    ids=[*ROWS, *RULES],
-)
-def test_twice_the_rows_do_not_take_four_times_the_calls(properties: dict[str, Any], rules: dict[str, Any]) -> None:
-    rows = {"type": "array", "items": {"type": "object", "properties": {"id": TEXT, **properties}}}
-    scorer = compile_schema({"type": "object", "properties": {"rows": rows}}, semantics="default")
-    words = [f"word {number}" for number in range(40)]
+@pytest.mark.parametrize(("columns", "rules"), ROWS.values(), ids=ROWS)
+def test_twice_the_rows_do_not_take_four_times_the_calls(columns, rules):
+    scorer = compile_schema(obj(rows=table(id=TEXT, **columns)), semantics="default")
 
-    def calls(size: int) -> int:
-        gold, found = table(size, words=words)
+    def calls(size):
+        gold, found = sides(size)
         scorer.score({"rows": gold[:5]}, {"rows": found[:5]}, **rules)  # what is imported at its first use
-        counted: Counter[str] = Counter()
+        counted = Counter()
         setprofile(lambda _frame, event, _arg: counted.update([event]))
         try:
             score = scorer.score({"rows": gold}, {"rows": found}, **rules)
         finally:
             setprofile(None)
-        assert [len(array.pairs) for array in score.arrays if str(array.path) == "rows"] == [size]
+        assert [len(rows.pairs) for rows in score.arrays if str(rows.path) == "rows"] == [size]
         return counted["call"]
 
     assert calls(160) < 3 * calls(80)

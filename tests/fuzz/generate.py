@@ -7,66 +7,22 @@ Everything is small: a pair is meant to cost about a millisecond. `Maker.setup` 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_extract.core.metrics import METRICS, PRESETS
-from pytest_extract.core.metrics.base import Param
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import MISSING
 
 Json = Any
-NAMES = ("a", "b", "c", "id", "a.b", "[0]", "x[].y", 'q"uote', "it's", "", "ключ", "\ud800", "a\nb", "-1", "*", "~1/", "$ref", "items")  # fmt: skip
+NAMES = ("a", "b", "c", "id", "a.b", "[0]", "x[].y", 'q"uote', "it's", "", "ключ", "\ud800", "a\nb", "*", "~1/", "$ref", "items")  # fmt: skip
 PLAIN_NAMES = NAMES[:4]
 FORMATS = ("date", "date-time", "email", "uri", "uuid", "ipv4", "no-such-format", "regex", "")
 PATTERNS = ("^a", "x$", "[0-9]+", "(", "\\p{L}", "^(a+)+$", "(a|a)*b", "(?<=a)b", "\\d{1,400}", "")
-ALIGNERS = ("position", "key", "hungarian", "best_fit", "multiset", "judge", "nope")
+PLACES = ("a", "b", "c", "id", "a[]", "a[].a", "b[].b", "a.b", '["a.b"]', "$", "nowhere", "[]", "")
+ALIGNERS = ("position", "key", "hungarian", "best_fit", "multiset", "judge")
 ORDER_FREE = frozenset({"key", "key_field", "hungarian", "best_fit", "multiset"})
-
-
-def nested(depth: int, core: Json, *, objects: bool = False) -> Json:
-    value = core
-    for _ in range(depth):
-        value = {"a": value} if objects else [value]
-    return value
-
-
-_HOSTILE: tuple[Callable[[], Json], ...] = (
-    lambda: float("nan"),
-    lambda: float("inf"),
-    lambda: float("-inf"),
-    lambda: -0.0,
-    lambda: 10**400,
-    lambda: -(10**400),
-    lambda: 10**5000,
-    lambda: int("7" * 401),
-    lambda: 1e308,
-    lambda: 5e-324,
-    lambda: 2**53 + 1,
-    lambda: "\ud800",
-    lambda: "\udfff\x00\ud800 a",
-    lambda: "\u202eabc\u202c",
-    lambda: "\x1b[31mred\x1b[0m",
-    lambda: "e\u0301",
-    lambda: "ﬁ Straße",
-    lambda: "a" * 30 + "!",
-    lambda: "9" * 401,
-    lambda: "1e999",
-    lambda: "nan",
-    lambda: "  ",
-    lambda: nested(60, 1),
-    lambda: nested(60, "x", objects=True),
-    lambda: nested(300, [None]),
-    lambda: [[], [[]], [None], [{}]],
-    lambda: {"": {"": {"": None}}},
-    lambda: {name: name for name in NAMES},
-    lambda: [True, 1, 1.0, "1", None, [], {}],
-)
-_SCALARS = (None, True, False, 0, 1, 1.0, 2.5, -3, 10, "", "x", "X ", "1", "a", "b", "ACME GmbH", "acme  gmbh", "2024-03-15", "1,234.50 EUR", "5 kg")  # fmt: skip
-_ODD_PARAMS = (None, True, 0, 1, -1, 0.5, 1.5, 10**400, float("nan"), float("inf"), "", "x", "0.5", [], ["x"], [None], {}, {"rel": 0.1}, {"rel": -1}, "DMY", "DE", "de", "EUR")  # fmt: skip
-_KEYWORDS = ("type", "properties", "items", "required", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref", "$defs", "prefixItems", "additionalProperties", "patternProperties", "pattern", "format", "minimum", "multipleOf", "minItems", "uniqueItems", "nullable", "evaluation_config", "x-eval-compare", "x-eval-align", "x-eval-transform", "x-eval-nulls", "x-eval-weight", "x-eval-skip", "x-eval-threshold", "x-eval-post", "$schema", "$id", "default", "contains", "dependentSchemas", "propertyNames", "unevaluatedProperties")  # fmt: skip
-_REFS = (
+REFS = (
     "#",
     "#/$defs/d",
     "#/$defs/d",
@@ -77,93 +33,111 @@ _REFS = (
     "#/$defs/%64",
     7,
 )
+DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-04/schema#", "urn:none", 4)  # fmt: skip
+
+
+def nested(depth: int, core: Json, *, objects: bool = False) -> Json:
+    value = core
+    for _ in range(depth):
+        value = {"a": value} if objects else [value]
+    return value
+
+
+INFINITE = (float("nan"), float("inf"), float("-inf"))
+NUMBERS = (-0.0, 10**400, -(10**400), 10**5000, int("7" * 401), 1e308, 5e-324, 2**53 + 1)
+TEXTS = (
+    "\ud800",
+    "\udfff\x00\ud800 a",
+    "\u202eabc\u202c",
+    "\x1b[31mred\x1b[0m",
+    "e\u0301",
+    "ﬁ Straße",
+    "9" * 401,
+    "1e999",
+)
+NESTED = (
+    nested(60, 1),
+    nested(60, "x", objects=True),
+    nested(300, [None]),
+    [[], [[]], [None], [{}]],
+    {"": {"": {"": None}}},
+)
+HOSTILE = (*INFINITE, *NUMBERS, *TEXTS, *NESTED, "nan", "  ", "a" * 30 + "!", {name: name for name in NAMES})
+SCALARS = (None, True, False, 0, 1, 1.0, 2.5, -3, 10, "", "x", "X ", "1", "a", "b", "ACME GmbH", "acme  gmbh", "2024-03-15", "1,234.50 EUR", "5 kg")  # fmt: skip
+OF_TYPE = {
+    "string": ("a", "b", "x", "X ", "ACME GmbH", "acme  gmbh", "2024-03-15", "the house", "aaa"),
+    "number": (0, 1, 1.0, 2.5, 2.5000000001, -3, 1e9, 0.1),
+    "integer": (0, 1, 2, 42, -7),
+    "boolean": (True, False),
+    "null": (None,),
+}
+TYPES = (*OF_TYPE, "array", "object")
+ODD_PARAMS = (None, True, 0, 1, -1, 0.5, 1.5, 10**400, float("nan"), float("inf"), "", "x", "0.5", [], ["x"], [None], {}, {"rel": 0.1}, {"rel": -1}, "DMY", "DE", "de", "EUR")  # fmt: skip
+KEYWORDS = ("type", "properties", "items", "required", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref", "$defs", "prefixItems", "additionalProperties", "patternProperties", "pattern", "format", "minimum", "multipleOf", "minItems", "uniqueItems", "nullable", "evaluation_config", "x-eval-compare", "x-eval-align", "x-eval-transform", "x-eval-nulls", "x-eval-weight", "x-eval-skip", "x-eval-threshold", "x-eval-post", "$schema", "$id", "default", "contains", "dependentSchemas", "propertyNames", "unevaluatedProperties")  # fmt: skip
+POOLS = {name: [v for one in spec.examples for v in (one.gold, one.extracted)] for name, spec in METRICS.items()}
 
 
 @dataclass(frozen=True)
 class Setup:
-    """A schema and how it is compiled. `pools` are values that the metrics named in the schema are made for."""
+    """A schema, how it is compiled, and the kind of judge that is asked."""
 
     schema: Json
     options: dict[str, Json]
-    pools: tuple[Json, ...] = ()
     judge: str | None = None
-
-
-def _pool_of(name: str) -> list[Json]:
-    return [value for example in METRICS[name].examples for value in (example.gold, example.extracted)]
-
-
-POOLS = {name: _pool_of(name) for name in METRICS}
-
-
-def _accepts(param: Param, value: Json) -> bool:
-    try:
-        return value is None or param.check(value) is None
-    except Exception:  # compiling the schema shows the defect
-        return True
 
 
 @dataclass
 class Maker:
+    """Draws; `pools` are values that the metrics named in the schema are made for."""
+
     rng: random.Random
     dialect: str = ""
     pools: list[Json] = field(default_factory=list)
 
+    def maybe(self, chance: float) -> bool:
+        return self.rng.random() < chance
+
+    def one(self, *of: Json) -> Json:
+        return self.rng.choice(of)
+
     # --- schemas
 
     def setup(self) -> Setup:
-        rng = self.rng
-        self.dialect = rng.choice(("", "", "evaluation_config", "evaluation_config", "x-eval", "x-eval", "mixed"))
+        self.dialect = self.one("", "", "evaluation_config", "evaluation_config", "x-eval", "x-eval", "mixed")
         self.pools = []
         schema = self._root()
-        options: dict[str, Json] = {}
+        options: dict[str, Json] = {"judge_mode": self.one("exact", "fuzzy", "fuzzy", "llm", "llm")}
         # without metrics at leaves, struct-extract-eval refuses a schema; with both dialects, all want to be told
-        own = ("struct-extract-eval",) if self.dialect in {"x-eval", "mixed"} or rng.random() < 0.1 else ()
-        if self.dialect == "mixed" or rng.random() < 0.35:
-            options["semantics"] = rng.choice(("default", "extract-bench", *own))
-        if rng.random() < 0.15:
-            options["nulls"] = rng.choice(("absent", "value"))
-        options["judge_mode"] = rng.choice(("exact", "fuzzy", "fuzzy", "llm", "llm"))
-        if rng.random() < 0.15:
-            options["overrides"] = {self._place(): self._override() for _ in range(rng.randint(1, 2))}
-        if rng.random() < 0.08:
-            options["post_process"] = rng.choice((
-                "reclassify_nulls", ["propagate_batch_errors"], [{"name": "reclassify_nulls"}], 7, "nope",
-                ["reclassify_nulls", "propagate_batch_errors"],
-            ))  # fmt: skip
-        judge = rng.choice((None, "random", "random", "yes", "hostile")) if options["judge_mode"] == "llm" else None
-        return Setup(schema, options, tuple(self.pools), judge)
+        own = ("struct-extract-eval",) if self.dialect in {"x-eval", "mixed"} or self.maybe(0.1) else ()
+        if self.dialect == "mixed" or self.maybe(0.35):
+            options["semantics"] = self.one("default", "extract-bench", *own)
+        if self.maybe(0.15):
+            options["nulls"] = self.one("absent", "value")
+        if self.maybe(0.15):
+            options["overrides"] = {self.one(*PLACES): self._override() for _ in range(self.rng.randint(1, 2))}
+        if self.maybe(0.08):
+            both = ["reclassify_nulls", "propagate_batch_errors"]
+            options["post_process"] = self.one("reclassify_nulls", [{"name": "reclassify_nulls"}], 7, "nope", both)
+        judge = self.one(None, "random", "random", "yes", "hostile") if options["judge_mode"] == "llm" else None
+        return Setup(schema, options, judge)
 
     def _root(self) -> Json:
-        rng = self.rng
-        roll = rng.random()
-        if roll < 0.02:
-            return rng.choice((True, False, {}, None, 7, "x", [], {"$ref": "#"}, {"type": 7}))
-        schema = self._object(3) if roll < 0.8 else self._schema(3)
+        if self.maybe(0.02):
+            return self.one(True, False, {}, None, 7, "x", [], {"$ref": "#"}, {"type": 7})
+        schema = self._object(3) if self.maybe(0.8) else self._schema(3)
         if isinstance(schema, dict):
             schema.setdefault("$defs", {"d": self._schema(1)})
-            if rng.random() < 0.1:
-                schema["$schema"] = rng.choice((
-                    "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#",
-                    "http://json-schema.org/draft-04/schema#", "urn:none", 4,
-                ))  # fmt: skip
-            if rng.random() < 0.12:
-                self._spoil(schema)
+            if self.maybe(0.1):
+                schema["$schema"] = self.one(*DIALECTS)
+            if self.maybe(0.12):  # something of a wrong type at a keyword, somewhere
+                node = schema
+                while self.maybe(0.6) and (below := [value for value in node.values() if isinstance(value, dict)]):
+                    node = self.one(*below)
+                node[self.one(*KEYWORDS)] = self.any_json(2)
         return schema
 
-    def _spoil(self, schema: dict[str, Json]) -> None:
-        """Put something of a wrong type at a keyword, somewhere."""
-        node = schema
-        while self.rng.random() < 0.6:
-            below = [v for v in node.values() if isinstance(v, dict)]
-            if not below:
-                break
-            node = self.rng.choice(below)
-        node[self.rng.choice(_KEYWORDS)] = self.any_json(2)
-
     def _schema(self, depth: int) -> Json:
-        rng = self.rng
-        roll = rng.random()
+        roll = self.rng.random()
         if depth <= 0 or roll < 0.5:
             return self._leaf()
         if roll < 0.68:
@@ -171,173 +145,135 @@ class Maker:
         if roll < 0.88:
             return self._array(depth)
         if roll < 0.95:
-            word = rng.choice(("anyOf", "anyOf", "oneOf", "allOf"))
-            return self._annotated({word: [self._schema(depth - 1) for _ in range(rng.randint(1, 3))]}, 0.2)
+            branches = [self._schema(depth - 1) for _ in range(self.rng.randint(1, 3))]
+            return self._annotated({self.one("anyOf", "anyOf", "oneOf", "allOf"): branches}, 0.2)
         if roll < 0.98:
-            return self._annotated({"$ref": rng.choice(_REFS)}, 0.4)
-        return rng.choice(
-            (True, False, {}, {"not": {}}, {"if": {"type": "string"}, "then": {"minLength": 2}, "else": {}})
-        )
+            return self._annotated({"$ref": self.one(*REFS)}, 0.4)
+        return self.one(True, False, {}, {"not": {}}, {"if": {"type": "string"}, "then": {"minLength": 2}, "else": {}})
 
     def _leaf(self) -> Json:
-        rng = self.rng
-        kind = rng.choice(("string", "string", "string", "number", "number", "integer", "boolean", "null", "types", "enum", "const", "bare", "list"))  # fmt: skip
-        schema: dict[str, Json]
-        if kind == "types":
-            schema = {
-                "type": rng.sample(
-                    ("string", "number", "integer", "boolean", "null", "array", "object"), rng.randint(1, 3)
-                )
-            }
-        elif kind == "enum":
-            schema = {"enum": [rng.choice(_SCALARS) for _ in range(rng.randint(1, 3))]}
-        elif kind == "const":
-            schema = {"const": rng.choice((1, "x", {"k": 1}, [1], None))}
-        elif kind == "bare":
-            schema = {}
-        elif kind == "list":
-            schema = {"type": "array", "items": {"type": rng.choice(("string", "number"))}}
-        else:
-            schema = {"type": kind}
-            if kind == "string" and rng.random() < 0.2:
-                schema[rng.choice(("format", "pattern"))] = rng.choice(FORMATS if rng.random() < 0.5 else PATTERNS)
-            if kind in {"number", "integer"} and rng.random() < 0.15:
-                schema[rng.choice(("minimum", "maximum", "multipleOf"))] = rng.choice((0, 1, 0.1, 1e308, 10**400))
-            if rng.random() < 0.1:
-                schema["nullable"] = rng.random() < 0.8
+        kind = self.one("string", "string", *OF_TYPE, "number", "types", "enum", "const", "bare", "list")
+        if kind not in OF_TYPE:
+            several = self.rng.sample(TYPES, self.rng.randint(1, 3))
+            schema: dict[str, Json] = {
+                "types": {"type": several},
+                "enum": {"enum": [self.one(*SCALARS) for _ in several]},
+                "const": {"const": self.one(1, "x", {"k": 1}, [1], None)},
+                "bare": {},
+                "list": {"type": "array", "items": {"type": self.one("string", "number")}},
+            }[kind]
+            return self._annotated(schema, 0.75)
+        schema = {"type": kind}
+        if kind == "string" and self.maybe(0.2):
+            schema[self.one("format", "pattern")] = self.one(*self.one(FORMATS, PATTERNS))
+        if kind in {"number", "integer"} and self.maybe(0.15):
+            schema[self.one("minimum", "maximum", "multipleOf")] = self.one(0, 1, 0.1, 1e308, 10**400)
+        if self.maybe(0.1):
+            schema["nullable"] = self.maybe(0.8)
         return self._annotated(schema, 0.75)
 
     def _object(self, depth: int) -> dict[str, Json]:
-        rng = self.rng
-        names = NAMES if rng.random() < 0.3 else PLAIN_NAMES
-        properties = {rng.choice(names): self._schema(depth - 1) for _ in range(rng.randint(1, 4))}
+        names = NAMES if self.maybe(0.3) else PLAIN_NAMES
+        properties = {self.one(*names): self._schema(depth - 1) for _ in range(self.rng.randint(1, 4))}
         schema: dict[str, Json] = {"type": "object", "properties": properties}
-        if rng.random() < 0.3:
-            schema["required"] = rng.sample(list(properties), rng.randint(0, len(properties)))
-        if rng.random() < 0.25:
-            schema["additionalProperties"] = rng.choice((True, False, None)) if rng.random() < 0.5 else self._leaf()
-            if schema["additionalProperties"] is None:
-                del schema["additionalProperties"]
-        if rng.random() < 0.05:
-            schema["patternProperties"] = {rng.choice(PATTERNS): self._leaf()}
+        if self.maybe(0.3):
+            schema["required"] = self.rng.sample(list(properties), self.rng.randint(0, len(properties)))
+        if self.maybe(0.2):
+            schema["additionalProperties"] = self.one(True, False, self._leaf(), self._leaf())
+        if self.maybe(0.05):
+            schema["patternProperties"] = {self.one(*PATTERNS): self._leaf()}
         return self._annotated(schema, 0.04)
 
     def _array(self, depth: int) -> dict[str, Json]:
-        rng = self.rng
         schema: dict[str, Json] = {"type": "array"}
-        if rng.random() < 0.95:
-            schema["items"] = self._object(depth - 1) if rng.random() < 0.6 else self._schema(depth - 1)
-        if rng.random() < 0.05:
-            schema["prefixItems"] = [self._schema(depth - 1) for _ in range(rng.randint(0, 2))]
-        if rng.random() < 0.05:
-            schema[rng.choice(("minItems", "maxItems"))] = rng.choice((0, 1, 2, 10**400, -1))
-        if rng.random() < 0.05:
+        if self.maybe(0.95):
+            schema["items"] = self._object(depth - 1) if self.maybe(0.6) else self._schema(depth - 1)
+        if self.maybe(0.05):
+            schema["prefixItems"] = [self._schema(depth - 1) for _ in range(self.rng.randint(0, 2))]
+        if self.maybe(0.05):
+            schema[self.one("minItems", "maxItems")] = self.one(0, 1, 2, 10**400, -1)
+        if self.maybe(0.05):
             schema["uniqueItems"] = True
-        if rng.random() < 0.45:
-            self._aligned(schema)
+        if self.maybe(0.45):
+            schema |= self._alignment()
         return schema
 
-    def _aligned(self, schema: dict[str, Json]) -> None:
-        rng = self.rng
-        how = rng.choice(ALIGNERS[:-1]) if rng.random() < 0.97 else "nope"
-        key = rng.choice(("a", "id", ["a", "b"], "nokey")) if how == "key" else None
-        if self._dialect() == "x-eval":
-            if how == "position":
-                schema["x-eval-align"] = {"ordered": True}
-                return
-            match = {"key": "key_field"}.get(how, how)
-            schema["x-eval-align"] = {"ordered": False, "match_by": match, **({} if key is None else {"key": key})}
-            config = schema["x-eval-align"]
-        else:
-            config = schema["evaluation_config"] = {"align": how, **({} if key is None else {"key": key})}
-        if key is not None and rng.random() < 0.3:
-            config["key_cutoff"] = rng.choice((0, 0.5, 0.8, 1, 2))
+    def _alignment(self) -> dict[str, Json]:
+        how = self.one(*ALIGNERS) if self.maybe(0.97) else "nope"
+        of_key: dict[str, Json] = {"key": self.one("a", "id", ["a", "b"], "nokey")} if how == "key" else {}
+        if of_key and self.maybe(0.3):
+            of_key["key_cutoff"] = self.one(0, 0.5, 0.8, 1, 2)
+        if self._own_dialect() == "evaluation_config":
+            return {"evaluation_config": {"align": how, **of_key}}
+        if how == "position":
+            return {"x-eval-align": {"ordered": True}}
+        return {"x-eval-align": {"ordered": False, "match_by": {"key": "key_field"}.get(how, how), **of_key}}
 
-    def _dialect(self) -> str:
-        if self.dialect == "mixed":
-            return self.rng.choice(("evaluation_config", "x-eval"))
-        return self.dialect or "evaluation_config"
+    def _own_dialect(self) -> str:
+        return (
+            self.one("evaluation_config", "x-eval") if self.dialect == "mixed" else self.dialect or "evaluation_config"
+        )
 
     def _annotated(self, schema: dict[str, Json], chance: float) -> dict[str, Json]:
-        rng = self.rng
         if self.dialect == "x-eval":  # there, a leaf without a metric is a mistake
             chance = 0.985 if chance > 0.5 else chance
         elif not self.dialect:
             chance *= 0.05
-        if rng.random() > chance:
+        if not self.maybe(chance):
             return schema
         metric, params = self._metric()
-        if self._dialect() == "x-eval":
-            schema["x-eval-compare"] = {metric: params} if params or rng.random() < 0.1 else metric
-            if rng.random() < 0.2:
-                schema["x-eval-transform"] = self._transforms()
-            if rng.random() < 0.05:
-                schema["x-eval-weight"] = rng.choice((0, 0.5, 2, 1e308, -1))
-            if rng.random() < 0.05:
-                schema["x-eval-threshold"] = rng.choice((0, 0.5, 1, 2))
-            if rng.random() < 0.03:
-                schema["x-eval-skip"] = rng.choice((True, False))
-        elif not params and rng.random() < 0.5:
-            schema["evaluation_config"] = rng.choice([*PRESETS, "skip"]) if rng.random() < 0.4 else metric
+        more = {
+            "transform": self._transforms() if self.maybe(0.17) else None,
+            "weight": self.one(0, 0.5, 2, 1e308) if self.maybe(0.05) else None,
+            "threshold": self.one(0, 0.5, 1, 2) if self.maybe(0.05) else None,
+        }
+        more = {name: value for name, value in more.items() if value is not None}
+        if self._own_dialect() == "x-eval":
+            schema["x-eval-compare"] = {metric: params} if params or self.maybe(0.1) else metric
+            schema |= {f"x-eval-{name}": value for name, value in more.items()}
+            if self.maybe(0.03):
+                schema["x-eval-skip"] = self.one(True, False)
+        elif not params and self.maybe(0.5):
+            schema["evaluation_config"] = self.one(*PRESETS, "skip") if self.maybe(0.4) else metric
         else:
             entry = {"metric_id": metric, **({"params": params} if params else {})}
-            metrics = [entry] if rng.random() < 0.85 else [entry, {"metric_id": self._metric()[0], "weight": 2}]
-            config: dict[str, Json] = {"metrics": metrics}
-            if rng.random() < 0.15:
-                config["transform"] = self._transforms()
-            if rng.random() < 0.05:
-                config["aggregation_weight"] = rng.choice((0, 0.5, 2, 1e308))
-            if rng.random() < 0.05:
-                config["threshold"] = rng.choice((0, 0.5, 1))
-            schema["evaluation_config"] = config
+            metrics = [entry] if self.maybe(0.85) else [entry, {"metric_id": self._metric()[0], "weight": 2}]
+            if "weight" in more:
+                more["aggregation_weight"] = more.pop("weight")
+            schema["evaluation_config"] = {"metrics": metrics, **more}
         return schema
 
     def _metric(self) -> tuple[str, dict[str, Json]]:
-        rng = self.rng
-        name = rng.choice(list(METRICS)) if rng.random() < 0.995 else "no_such_metric"
-        if name not in METRICS:
-            return name, {}
-        self.pools += rng.sample(POOLS[name], min(3, len(POOLS[name])))
+        if self.maybe(0.005):
+            return "no_such_metric", {}
+        name = self.one(*METRICS)
+        self.pools += self.rng.sample(POOLS[name], min(3, len(POOLS[name])))
         spec = METRICS[name]
-        params = dict(rng.choice(spec.examples).params)
-        if spec.params and rng.random() < 0.25:
-            param = rng.choice(spec.params)
-            value = rng.choice(_ODD_PARAMS)
-            if _accepts(param, value) or rng.random() < 0.1:  # mostly odd, but accepted
+        params = dict(self.one(*spec.examples).params)
+        if spec.params and self.maybe(0.25):
+            param, value = self.one(*spec.params), self.one(*ODD_PARAMS)
+            if value is None or param.check(value) is None or self.maybe(0.1):  # mostly odd, but accepted
                 params[param.name] = value
         return name, params
 
     def _transforms(self) -> list[Json]:
-        rng = self.rng
         found: list[Json] = []
-        for _ in range(rng.randint(1, 3)):
-            name = rng.choice(list(TRANSFORMS))
+        for name in self.rng.sample([*TRANSFORMS], self.rng.randint(1, 3)):
             spec = TRANSFORMS[name]
-            params = dict(rng.choice(spec.examples)[2]) if spec.examples else {}
-            if spec.params and rng.random() < 0.2:
-                params[rng.choice(spec.params).name] = rng.choice(_ODD_PARAMS)
+            params = dict(self.one(*spec.examples)[2]) if spec.examples else {}
+            if spec.params and self.maybe(0.2):
+                params[self.one(*spec.params).name] = self.one(*ODD_PARAMS)
             found.append({name: params} if params else name)
         return found
 
-    def _place(self) -> str:
-        return self.rng.choice(
-            ("a", "b", "c", "id", "a[]", "a[].a", "b[].b", "a.b", '["a.b"]', "$", "nowhere", "[]", "")
-        )
-
     def _override(self) -> Json:
-        rng = self.rng
-        roll = rng.random()
-        if roll < 0.2:
-            return "skip"
         metric, params = self._metric()
-        if roll < 0.4:
-            return metric
-        found: dict[str, Json] = {"metric": metric, "params": params}
-        if roll < 0.55:
-            found = {"align": rng.choice(ALIGNERS[:5]), **({"key": "a"} if rng.random() < 0.3 else {})}
-        if rng.random() < 0.2:
-            found["weight"] = rng.choice((0, 2, 0.5))
-        if rng.random() < 0.2:
+        whole: dict[str, Json] = {"metric": metric, "params": params}
+        rows: dict[str, Json] = {"align": self.one(*ALIGNERS[:5]), **({"key": "a"} if self.maybe(0.3) else {})}
+        found = self.one("skip", metric, rows, whole, whole)
+        if isinstance(found, dict) and self.maybe(0.2):
+            found["weight"] = self.one(0, 2, 0.5)
+        if isinstance(found, dict) and self.maybe(0.2):
             found["transform"] = self._transforms()
         return found
 
@@ -345,13 +281,10 @@ class Maker:
 
     def value(self, schema: Json, depth: int = 5, root: Json = None) -> Json:
         """Draw a value that mostly has the shape which the schema asks for."""
-        rng = self.rng
         root = schema if root is None else root
-        roll = rng.random()
-        if roll < 0.03:
-            return self.any_json(2)
+        roll = self.rng.random()
         if roll < 0.035:
-            return self.hostile()
+            return self.any_json(2) if roll < 0.03 else self.one(*HOSTILE)
         if not isinstance(schema, dict) or depth <= 0:
             return self.scalar()
         if "$ref" in schema:
@@ -359,129 +292,85 @@ class Maker:
             target = root if schema["$ref"] == "#" else below.get("d") if isinstance(below, dict) else None
             return self.value(target, depth - 2, root)
         for word in ("anyOf", "oneOf", "allOf"):
-            branches = schema.get(word)
-            if isinstance(branches, list) and branches:
-                return self.value(rng.choice(branches), depth - 1, root)
-        if "const" in schema and rng.random() < 0.8:
+            if isinstance(schema.get(word), list) and schema[word]:
+                return self.value(self.one(*schema[word]), depth - 1, root)
+        if "const" in schema and self.maybe(0.8):
             return schema["const"]
-        if isinstance(schema.get("enum"), list) and schema["enum"] and rng.random() < 0.8:
-            return rng.choice(schema["enum"])
-        kind = schema.get("type")
+        if isinstance(schema.get("enum"), list) and schema["enum"] and self.maybe(0.8):
+            return self.one(*schema["enum"])
+        kind, properties = schema.get("type"), schema.get("properties")
         if isinstance(kind, list) and kind:
-            kind = rng.choice(kind)
-        if kind == "object" or (kind is None and isinstance(schema.get("properties"), dict)):
-            return self._object_value(schema, depth, root)
+            kind = self.one(*kind)
+        if kind == "object" or (kind is None and isinstance(properties, dict)):
+            below = properties if isinstance(properties, dict) else {}
+            found = {name: self.value(own, depth - 1, root) for name, own in below.items() if self.maybe(0.88)}
+            if self.maybe(0.12):
+                found[self.one(*NAMES)] = self.scalar() if self.maybe(0.7) else self.any_json(2)
+            return found
         if kind == "array":
             items = schema.get("items", True)
-            return [self.value(items, depth - 1, root) for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 3, 5)))]
+            return [self.value(items, depth - 1, root) for _ in range(self.one(0, 1, 1, 2, 2, 3, 3, 5))]
         return self.scalar(kind if isinstance(kind, str) else None)
 
-    def _object_value(self, schema: dict[str, Json], depth: int, root: Json) -> dict[str, Json]:
-        rng = self.rng
-        found: dict[str, Json] = {}
-        properties = schema.get("properties")
-        if isinstance(properties, dict):
-            for name, below in properties.items():
-                if rng.random() < 0.88:
-                    found[name] = self.value(below, depth - 1, root)
-        if rng.random() < 0.12:
-            found[rng.choice(NAMES)] = self.scalar() if rng.random() < 0.7 else self.any_json(2)
-        return found
-
     def scalar(self, kind: str | None = None) -> Json:
-        rng = self.rng
-        roll = rng.random()
-        if roll < 0.05:
+        if self.maybe(0.05):
             return None
-        if self.pools and roll < 0.4:
-            return rng.choice(self.pools)
-        if roll < 0.45:
-            return rng.choice(_SCALARS)
-        match kind:
-            case "string":
-                return rng.choice(("a", "b", "x", "X ", "ACME GmbH", "acme  gmbh", "2024-03-15", "the house", "aaa"))
-            case "number":
-                return rng.choice((0, 1, 1.0, 2.5, 2.5000000001, -3, 1e9, 0.1))
-            case "integer":
-                return rng.choice((0, 1, 2, 42, -7))
-            case "boolean":
-                return roll < 0.7
-            case "null":
-                return None
-        return rng.choice(_SCALARS)
+        if self.pools and self.maybe(0.35):
+            return self.one(*self.pools)
+        return self.one(*(SCALARS if self.maybe(0.08) else OF_TYPE.get(kind or "", SCALARS)))
 
     def any_json(self, depth: int) -> Json:
-        rng = self.rng
-        roll = rng.random()
+        roll = self.rng.random()
         if depth <= 0 or roll < 0.5:
-            return rng.choice(_SCALARS) if rng.random() < 0.95 else self.hostile()
+            return self.one(*(SCALARS if self.maybe(0.95) else HOSTILE))
+        size = range(self.rng.randint(0, 3))
         if roll < 0.75:
-            return [self.any_json(depth - 1) for _ in range(rng.randint(0, 3))]
-        return {rng.choice(NAMES): self.any_json(depth - 1) for _ in range(rng.randint(0, 3))}
-
-    def hostile(self) -> Json:
-        return self.rng.choice(_HOSTILE)()
+            return [self.any_json(depth - 1) for _ in size]
+        return {self.one(*NAMES): self.any_json(depth - 1) for _ in size}
 
     def extracted(self, schema: Json, gold: Json) -> Json:
         """Draw what a model might give for `gold`: the same, nearly the same, something else, nothing."""
         roll = self.rng.random()
-        if roll < 0.08:
-            return gold
         if roll < 0.7:
-            changed = gold
-            for _ in range(self.rng.randint(1, 3)):
-                changed = self.changed(changed, schema)
-            return changed
+            for _ in range(self.rng.randint(1, 3) if roll > 0.08 else 0):
+                gold = self.changed(gold, schema)
+            return gold
         if roll < 0.95:
             return self.value(schema)
-        if roll < 0.96:
-            return MISSING
-        return self.any_json(3)
+        return MISSING if roll < 0.96 else self.any_json(3)
 
     def changed(self, value: Json, schema: Json) -> Json:
         """Return a copy of `value` with one thing changed somewhere; what did not change is shared."""
-        rng = self.rng
-        if isinstance(value, dict) and value and rng.random() < 0.9:
-            key = rng.choice(list(value))
-            below = schema.get("properties") if isinstance(schema, dict) else None
-            below = below.get(key) if isinstance(below, dict) else None
-            roll = rng.random()
+        roll, inside = self.rng.random(), schema if isinstance(schema, dict) else {}
+        if isinstance(value, dict) and value and self.maybe(0.9):
+            key = self.one(*value)
             if roll < 0.12:
                 return {k: v for k, v in value.items() if k != key}
             if roll < 0.2:
-                return {**value, rng.choice(NAMES): self.scalar()}
-            return {**value, key: self.changed(value[key], below)}
-        if isinstance(value, list) and value and rng.random() < 0.9:
-            place = rng.randrange(len(value))
-            roll = rng.random()
+                return {**value, self.one(*NAMES): self.scalar()}
+            below = inside.get("properties")
+            return {**value, key: self.changed(value[key], below.get(key) if isinstance(below, dict) else None)}
+        if isinstance(value, list) and value and self.maybe(0.9):
+            place = self.rng.randrange(len(value))
             if roll < 0.12:
                 return value[:place] + value[place + 1 :]
             if roll < 0.2:
                 return [*value, value[place]]
             if roll < 0.35:
-                return rng.sample(value, len(value))
-            items = schema.get("items") if isinstance(schema, dict) else None
-            return [*value[:place], self.changed(value[place], items), *value[place + 1 :]]
-        if isinstance(value, str) and value and rng.random() < 0.4:
-            return rng.choice((value.upper(), value + " ", value[:-1], f" {value}", value + "x", value[::-1]))
-        if isinstance(value, int | float) and not isinstance(value, bool) and rng.random() < 0.4:
-            if isinstance(value, int):
-                return (
-                    value + rng.choice((1, -1)) if rng.random() < 0.6 else str(value) if abs(value) < 10**9 else value
-                )
-            return rng.choice((value + 1, -value, value * 1.0005, str(value)))
-        return self.value(schema, 2) if rng.random() < 0.8 else self.any_json(1)
+                return self.rng.sample(value, len(value))
+            return [*value[:place], self.changed(value[place], inside.get("items")), *value[place + 1 :]]
+        if isinstance(value, str) and value and roll < 0.4:
+            return self.one(value.upper(), value + " ", value[:-1], f" {value}", value + "x", value[::-1])
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**9 and roll < 0.4:
+            return self.one(value + 1, -value, value * 1.0005, str(value))
+        return self.value(schema, 2) if self.maybe(0.8) else self.any_json(1)
 
 
 def shuffled_keys(value: Json, rng: random.Random) -> Json:
     """Return the value with the keys of every object in another order."""
     if isinstance(value, dict):
-        keys = list(value)
-        rng.shuffle(keys)
-        return {key: shuffled_keys(value[key], rng) for key in keys}
-    if isinstance(value, list):
-        return [shuffled_keys(item, rng) for item in value]
-    return value
+        return {key: shuffled_keys(value[key], rng) for key in rng.sample([*value], len(value))}
+    return [shuffled_keys(item, rng) for item in value] if isinstance(value, list) else value
 
 
 def shuffled_rows(value: Json, schema: Json, free: bool, rng: random.Random, *, cells: bool = False) -> Json:
@@ -491,12 +380,8 @@ def shuffled_rows(value: Json, schema: Json, free: bool, rng: random.Random, *, 
     """
     if not isinstance(schema, dict) or any(word in schema for word in ("$ref", "anyOf", "oneOf", "allOf", "not", "if")):
         return value
-    annotated = schema.get("evaluation_config")
-    if (
-        "x-eval-compare" in schema
-        or isinstance(annotated, str)
-        or (isinstance(annotated, dict) and "metrics" in annotated)
-    ):
+    config = schema.get("evaluation_config")
+    if "x-eval-compare" in schema or isinstance(config, str) or (isinstance(config, dict) and "metrics" in config):
         return value  # compared as a whole
     if isinstance(value, dict) and isinstance(schema.get("properties"), dict):
         below = schema["properties"]

@@ -94,12 +94,9 @@ def range_law(pair: Pair) -> None:
     """Every score, measure and factor is a number in [0, 1], and every pairing names each row once."""
     score = pair.score
     for result in (*score.fields, *score.leaves):
-        if (
-            not 0.0 <= result.score <= 1.0
-            or not isinstance(result.passed, bool)
-            or not isinstance(result.status, Status)
-        ):
-            raise Broken(f"{result.path}: score {result.score!r}, passed {result.passed!r}, status {result.status!r}")
+        number_in_range(f"score of {result.path}", result.score)
+        if not isinstance(result.passed, bool) or not isinstance(result.status, Status):
+            raise Broken(f"{result.path}: passed {result.passed!r}, status {result.status!r}")
     for name, value in (*score.measures.items(), *score.ungated.items()):
         number_in_range(name, value)
     gates = score.gates
@@ -130,32 +127,15 @@ def _strange(value: Json) -> bool:
 
 def _key_names(schema: Json) -> set[str]:
     """Return the properties that rows are aligned by, anywhere in a schema or in overrides."""
-    found: set[str] = set()
-    open_ = [schema]
-    while open_:
-        one = open_.pop()
-        if isinstance(one, dict):
-            key = one.get("key")
-            names = key if isinstance(key, list) else [key]
-            found |= {name for name in names if isinstance(name, str)}
-        if isinstance(one, dict | list):
-            open_ += one.values() if isinstance(one, dict) else one
-    return found
+    keys = [one.get("key") for one in _parts(schema) if isinstance(one, dict)]
+    return {name for key in keys for name in (key if isinstance(key, list) else [key]) if isinstance(name, str)}
 
 
 def _without_key(gold: Json, names: set[str]) -> bool:
     """Whether some list has a row that a key cannot name: it has no such property, or no scalar in it."""
-    open_ = [gold]
-    while open_:
-        one = open_.pop()
-        if isinstance(one, list):
-            for row in one:
-                keys = [row.get(name) for name in names] if isinstance(row, dict) else [None]
-                if any(key is None or isinstance(key, bool | dict | list) for key in keys):
-                    return True
-        if isinstance(one, dict | list):
-            open_ += one.values() if isinstance(one, dict) else one
-    return False
+    rows = [row for one in _parts(gold) if isinstance(one, list) for row in one]
+    keys = [row.get(name) if isinstance(row, dict) else None for row in rows for name in names]
+    return any(key is None or isinstance(key, bool | dict | list) for key in keys)
 
 
 def _declared(value: Json, schema: Json) -> bool:
@@ -212,25 +192,20 @@ def _rows_unlike_themselves(schema: Json) -> bool:
     return any(map(_names_not_reflexive, containers))
 
 
-def _not_reflexive(pair: Pair) -> bool:
-    return any(map(_names_not_reflexive, _parts(pair.setup.schema)))
-
-
 def _may_differ_from_itself(pair: Pair, score: Score) -> bool:
     """Whether the documentation says that this gold need not score 1 against itself."""
-    results = (*score.fields, *score.leaves)
-    if any(result.metric in NOT_REFLEXIVE and result.score < 1.0 for result in results):
+    schema, low = pair.setup.schema, [each for each in (*score.fields, *score.leaves) if each.score < 1.0]
+    if any(result.metric in NOT_REFLEXIVE for result in low):
         return True
-    if any(result.metric == "array_llm" and result.gold == [] and result.score < 1.0 for result in results):
+    of_lists = [result for result in low if result.metric == "array_llm"]
+    if any(result.gold == [] for result in of_lists):
         return True  # published: of a value that need not be a list, an empty gold list recalls nothing
-    if any(result.metric == "array_llm" and result.score < 1.0 for result in results) and _not_reflexive(pair):
+    if of_lists and any(map(_names_not_reflexive, _parts(schema))):
         return True  # a row that differs from itself is paired with nothing
     published = pair.scorer.semantics == "struct-extract-eval"
-    if published and not _declared(pair.gold, pair.setup.schema):
+    if published and (not _declared(pair.gold, schema) or _rows_unlike_themselves(schema)):
         return True  # a key that the schema does not declare is invented, whatever the gold holds
-    if published and _rows_unlike_themselves(pair.setup.schema):
-        return True
-    names = _key_names([pair.setup.schema, pair.setup.options.get("overrides")])
+    names = _key_names([schema, pair.setup.options.get("overrides")])
     return bool(names) and (published or _without_key(pair.gold, names))
 
 

@@ -41,7 +41,7 @@ def test_a_slice_of_random_pairs_keeps_every_law(monkeypatch):
 
 def test_a_score_beyond_1_is_found_made_small_and_replayed(monkeypatch, tmp_path):
     monkeypatch.setattr(Score, "ungated", {"pass_rate": 1.5})
-    (line,) = (line for signature, line in tally_of(1, 1, 4).lines.items() if signature.startswith("range"))
+    (line,) = (line for signature, line in tally_of(1, 4, 4).lines.items() if signature.startswith("range"))
     assert replay(line).law == "range"
     assert len(line) < 700
     (tmp_path / "failures").write_text(line)

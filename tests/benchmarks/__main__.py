@@ -30,7 +30,10 @@ from typing import Any
 # the threads that numpy makes, and nothing here uses, spin for a tenth of a second: the processor's time counts them
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+sys.path[0] = str(Path(__file__).resolve().parents[2])
+
 from pytest_extract import compile_schema
+from tests.golden_digests import cells_of, shuffled
 
 DATA = Path(os.environ.get("PYTEST_EXTRACT_SHARED", "../shared")) / "data"
 PEERS = {"struct-extract-eval": "struct_extract_eval", "deepdiff": "deepdiff", "stickler": "stickler"}
@@ -143,29 +146,14 @@ def wrong(value: Any) -> Any:
     return not value if isinstance(value, bool) else value + 1 if isinstance(value, int | float) else f"{value} x"
 
 
-def cells(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the container and the key of each scalar."""
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(item, dict | list):
-            yield from cells(item)
-        elif item is not None:
-            yield value, key
-
-
 def mistaken(gold: Any, count: float) -> Any:
     """Return gold with so many wrong values, a share of all where it is at most 1."""
     output = copy.deepcopy(gold)
-    found = [*cells(output)]
+    found = [(container, key) for container, key in cells_of(output) if container[key] is not None]
     size = min(len(found), round(count * len(found) if count < 1 else count))
     for container, key in random.Random(1).sample(found, size):
         container[key] = wrong(container[key])
     return output
-
-
-def shuffled(value: Any, rng: random.Random) -> Any:
-    if isinstance(value, dict):
-        return {key: shuffled(item, rng) for key, item in value.items()}
-    return rng.sample([shuffled(item, rng) for item in value], len(value)) if isinstance(value, list) else value
 
 
 # one plain schema, and what each scorer makes of it

@@ -30,7 +30,7 @@ from typing import Any
 # the threads that numpy makes, and nothing here uses, spin for a tenth of a second: the processor's time counts them
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from pytest_extract import compile_schema
 from tests.golden_digests import cells_of, shuffled

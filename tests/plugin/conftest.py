@@ -190,6 +190,24 @@ def write_suite(pytester):
     return write
 
 
+GREEN, RED, STOPPED = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED
+
+
+@pytest.fixture
+def run(pytester):
+    """Run pytest, and hold the counts of outcomes, the status and the lines of output that are given."""
+
+    def run(*args, status=None, lines=(), **outcomes):
+        result = pytester.runpytest(*args)
+        if outcomes:
+            result.assert_outcomes(**outcomes)
+        assert status in {None, result.ret}
+        result.stdout.fnmatch_lines(lines)
+        return result
+
+    return run
+
+
 def shows(result, *lines):
     result.stdout.fnmatch_lines(lines)
 

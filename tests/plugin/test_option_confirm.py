@@ -1,11 +1,11 @@
 """--extract-confirm: the cases that fell run again on both sides, and what fresh runs show is in the verdict."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 
 import pytest
+
+from tests.plugin.conftest import GREEN, RED, STOPPED, refused, shows
 
 CONFTEST = """
 import json, pytest
@@ -38,265 +38,215 @@ GATE = "--extract-gate=regression"
 BASELINE = "--extract-baseline=base.json"
 CONFIRM = "--extract-confirm"
 DEAD = [3, 7, 11, 15]
+CONFIRMED = "  confirmed by fresh runs of 4 documents*"
+CASES = [{"gold": {"n": number, **{name: f"{name}{number}" for name in NAMES}}} for number in range(40)]
 
 
 @pytest.fixture
-def project(pytester):
-    """Forty cases with the prompt `one`; returns a function that runs them."""
+def project(pytester, write_suite):
+    """Forty cases with the prompt `one`, and q.md with the prompt `two`; returns a function that runs them."""
     path = pytester.path
     pytester.makeconftest(CONFTEST)
-    golds = [{"n": number, **{name: f"{name}{number}" for name in NAMES}} for number in range(40)]
-    cases = [{"id": f"c{gold['n']}", "text": json.dumps(gold), "gold": gold} for gold in golds]
+    write_suite(CASES, schema=SCHEMA, prompt="p.md")
     (path / "p.md").write_text("one\n")
-    (path / "all.extract.yaml").write_text(
-        json.dumps({"defaults": {"schema": SCHEMA, "prompt": "p.md"}, "cases": cases})
-    )
+    (path / "q.md").write_text("two\n")
     (path / ".gitignore").write_text("log\nwrong.json\n__pycache__\n.pytest_cache\nextract-recordings\n")
 
-    def run(*arguments, prompt="one", in_process=True, **wrong):
+    def run(*args, prompt="two", in_process=True, status=None, lines=(), **wrong):
         (path / "p.md").write_text(f"{prompt}\n")
         (path / "wrong.json").write_text(json.dumps({"two": wrong}))
         (path / "log").unlink(missing_ok=True)
-        return (pytester.runpytest if in_process else pytester.runpytest_subprocess)("--tb=no", *arguments)
+        result = (pytester.runpytest if in_process else pytester.runpytest_subprocess)("--tb=no", *args)
+        assert status in {None, result.ret}
+        shows(result, *lines)
+        return result
 
     return run
 
 
-def git(path, *arguments):
-    who = ("-c", "user.email=dev@example.org", "-c", "user.name=dev", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *who, *arguments], cwd=path, check=True, capture_output=True)
+@pytest.fixture(scope="module")
+def made():
+    """The baseline of three runs, once one test has made it."""
+    return []
 
 
-def committed(pytester):
-    git(pytester.path, "init", "-q")
-    git(pytester.path, "add", ".")
-    git(pytester.path, "commit", "-qm", "first")
+@pytest.fixture
+def run(pytester, project, made):
+    """Run the cases, by default with the prompt `two`, beside a baseline of three runs."""
+    file = pytester.path / "base.json"
+    if made:
+        file.write_text(made[0])
+    else:
+        project(UPDATE, BASELINE, "--extract-repeat=3", prompt="one", status=0)
+        made.append(file.read_text())
+    return project
 
 
-def fresh_calls(pytester, prompt):
-    """The calls beyond one of each case, by case."""
-    names = [line.split()[0] for line in (pytester.path / "log").read_text().splitlines() if line.endswith(prompt)]
-    return {name: count for name in sorted(set(names)) if (count := names.count(name) - 1)}
+@pytest.fixture
+def fresh_calls(pytester):
+    """Count the calls beyond one of each case, by case."""
+
+    def count(prompt="two"):
+        names = [line.split()[0] for line in (pytester.path / "log").read_text().splitlines() if line.endswith(prompt)]
+        return {name: count for name in sorted(set(names)) if (count := names.count(name) - 1)}
+
+    return count
+
+
+TWICE_EACH = dict.fromkeys(["c11", "c15", "c3", "c7"], 2)
 
 
 @pytest.mark.parametrize("xdist", [(), ("-n1",)], ids=["one-process", "xdist"])
-def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, project, xdist):
-    assert project(UPDATE, BASELINE, "--extract-repeat=3").ret == 0
-    worse = project(GATE, BASELINE, CONFIRM, *xdist, prompt="two", always=DEAD, in_process=False)
-    assert worse.ret == pytest.ExitCode.TESTS_FAILED
-    worse.stdout.fnmatch_lines(
-        [
-            "confirmation: 4 cases that fell run again (* calls at most)",
-            "*= regression gate =*",
-            "WORSE. fields right 90.0 %, was 100.0 %: worse in 4 of 40 documents (c11, c15, c3, c7), better in 0*",
-            "  confirmed by fresh runs of 4 documents that fell (2 before, 2 now): *",
-            "  the confirmation took 8 calls, $0.08.",
-            "*1 verdict: WORSE in *",
-        ]
-    )
-    found = fresh_calls(pytester, "two")
-    assert set(found) == {"c11", "c15", "c3", "c7"}
-    assert set(found.values()) == {2}
+def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, run, fresh_calls, xdist):
+    options = (GATE, BASELINE, CONFIRM, "--extract-report=run.jsonl")
+    lines = [
+        "confirmation: 4 cases that fell run again (* calls at most)",
+        "*= regression gate =*",
+        "WORSE. fields right 90.0 %, was 100.0 %: worse in 4 of 40 documents (c11, c15, c3, c7), better in 0*",
+        "  confirmed by fresh runs of 4 documents that fell (2 before, 2 now): *",
+        "  the confirmation took 8 calls, $0.08.",
+        "*36 passed, 4 below their thresholds, 1 verdict: WORSE in *",
+    ]
+    run(*options, *xdist, always=DEAD, in_process=False, status=RED, lines=lines)
+    assert fresh_calls() == TWICE_EACH
+    assert (pytester.path / "run.jsonl").read_text().count('"nodeid"') == 40, "fresh runs are no results of the run"
 
 
-def test_a_fall_that_does_not_come_back_is_not_confirmed(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    result = project(GATE, BASELINE, CONFIRM, prompt="two", first=DEAD)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        [
-            "UNDECIDED. *",
-            "  not confirmed by fresh runs of 4 documents that fell (*): fields right 100.0 %, was 100.0 %: *",
-        ]
-    )
+def test_a_fall_that_does_not_come_back_is_not_confirmed(run):
+    result = run(GATE, BASELINE, CONFIRM, first=DEAD, status=GREEN)
+    again = "  not confirmed by fresh runs of 4 documents that fell (*): fields right 100.0 %, was 100.0 %: *"
+    shows(result, "UNDECIDED. *", again)
     result.stdout.no_fnmatch_line("*WORSE*")
 
 
-def test_without_the_option_the_verdict_names_it_and_its_price(pytester, project):
-    (pytester.path / "q.md").write_text("two\n")
-    result = project("--extract-prompt=p.md", "--extract-prompt=q.md", GATE, always=DEAD[:3])
-    result.stdout.fnmatch_lines(
-        [
-            "UNDECIDED. *",
-            "*to see if the fall is real, run 3 cases that fell again on both sides: pytest --extract-confirm (18 calls, $0.18).",
-        ]
-    )
+def test_without_the_option_the_verdict_names_it_and_its_price(project):
+    result = project("--extract-prompt=p.md", "--extract-prompt=q.md", GATE, prompt="one", always=DEAD[:3])
+    told = "*to see if the fall is real, run 3 cases that fell again on both sides: pytest --extract-confirm (18 calls, $0.18)."
+    shows(result, "UNDECIDED. *", told)
 
 
-def test_a_gate_with_a_budget_confirms_by_itself_and_a_comparison_without_a_gate_does_not(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    result = project(GATE, BASELINE, "--extract-budget=5", prompt="two", always=DEAD)
-    result.stdout.fnmatch_lines(["WORSE. *", "  confirmed by fresh runs of 4 documents *", "  the confirmation took *"])
-    result = project(BASELINE, "--extract-budget=5", prompt="two", always=DEAD)
-    result.stdout.no_fnmatch_line("*confirmation*")
+def test_a_gate_with_a_budget_confirms_by_itself_and_a_comparison_without_a_gate_does_not(run):
+    run(GATE, BASELINE, "--extract-budget=5", always=DEAD, lines=["WORSE. *", CONFIRMED, "  the confirmation took *"])
+    run(BASELINE, "--extract-budget=5", always=DEAD).stdout.no_fnmatch_line("*confirmation*")
 
 
-def test_a_fall_on_many_cases_needs_no_fresh_run(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    result = project(GATE, BASELINE, CONFIRM, prompt="two", always=list(range(20)))
-    result.stdout.fnmatch_lines(["WORSE. *"])
-    assert fresh_calls(pytester, "two") == {}
+@pytest.mark.parametrize(
+    ("wrong", "options", "lines"),
+    [
+        (range(20), [], ["WORSE. *"]),
+        ([], [], ["PASS*"]),
+        (DEAD, ["--extract-rule=max_fallen=0"], ["WORSE. fields right 90.0 %*", "  rule: 16 fields fell, *"]),
+    ],
+    ids=["a-fall-on-many-cases", "as-good", "a-hard-rule"],
+)
+def test_what_is_sure_needs_no_fresh_run(run, fresh_calls, wrong, options, lines):
+    run(GATE, BASELINE, CONFIRM, *options, always=[*wrong], lines=lines)
+    assert fresh_calls() == {}
 
 
-def test_a_run_as_good_as_its_baseline_needs_none_either(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    result = project(GATE, BASELINE, CONFIRM, prompt="two")
-    result.stdout.fnmatch_lines(["PASS*"])
-    assert fresh_calls(pytester, "two") == {}
-
-
-def test_a_baseline_of_one_run_confirms_nothing_and_is_told_what_to_do(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=1")
-    result = project(GATE, BASELINE, CONFIRM, prompt="two", always=DEAD)
-    result.stdout.fnmatch_lines(
-        ["WORSE. *", "*not confirmed: the baseline has one run of each case; store a baseline of three runs *"]
-    )
+def test_a_baseline_of_one_run_confirms_nothing_and_is_told_what_to_do(project, fresh_calls):
+    project(UPDATE, BASELINE, "--extract-repeat=1", prompt="one")
+    result = project(GATE, BASELINE, CONFIRM, always=DEAD)
+    why = "*not confirmed: the baseline has one run of each case; store a baseline of three runs *"
+    shows(result, "WORSE. *", why)
     result.stdout.no_fnmatch_line("*confirmed by*")
-    assert fresh_calls(pytester, "two") == {}
-    result = project(GATE, BASELINE, prompt="two", always=DEAD[:3])
-    result.stdout.fnmatch_lines(["UNDECIDED. *", "  to see if the fall is real, store a baseline of three runs *"])
+    assert fresh_calls() == {}
+    lines = ["UNDECIDED. *", "  to see if the fall is real, store a baseline of three runs *"]
+    project(GATE, BASELINE, always=DEAD[:3], lines=lines)
 
 
-def test_two_variants_of_a_run_are_both_called_again(pytester, project):
-    (pytester.path / "q.md").write_text("two\n")
-    result = project("--extract-prompt=p.md", "--extract-prompt=q.md", GATE, CONFIRM, always=DEAD)
-    result.stdout.fnmatch_lines(
-        ["WORSE. [[]p.md -> q.md[]] fields right 90.0 %, was 100.0 %*", "*confirmed by fresh runs of 4 documents*"]
-    )
-    assert fresh_calls(pytester, "one") == fresh_calls(pytester, "two") == dict.fromkeys(["c11", "c15", "c3", "c7"], 2)
+def test_two_variants_of_a_run_are_both_called_again(project, fresh_calls):
+    variants = ("--extract-prompt=p.md", "--extract-prompt=q.md")
+    result = project(*variants, GATE, CONFIRM, prompt="one", always=DEAD)
+    variant = "[[]p.md -> q.md[]]"
+    shows(result, f"WORSE. {variant} fields right 90.0 %, was 100.0 %*", f"  {variant} {CONFIRMED.strip()}")
+    assert fresh_calls("one") == fresh_calls("two") == TWICE_EACH
 
 
-def test_the_base_revision_is_called_again(pytester, project):
+def test_the_base_revision_is_called_again(pytester, project, fresh_calls):
     (pytester.path / "wrong.json").write_text("{}")
-    committed(pytester)
-    result = project("--extract-base-ref=HEAD", GATE, CONFIRM, prompt="two", always=DEAD)
-    result.stdout.fnmatch_lines(["WORSE. [[]HEAD -> now[]] *", "*confirmed by fresh runs of 4 documents*"])
-    assert fresh_calls(pytester, "one") == dict.fromkeys(["c11", "c15", "c3", "c7"], 2)
+    who = ("-c", "user.email=dev@example.org", "-c", "user.name=dev", "-c", "commit.gpgsign=false")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run(["git", *who, *command], cwd=pytester.path, check=True, capture_output=True)
+    lines = ["WORSE. [[]HEAD -> now[]] *", f"  [[]HEAD -> now[]] {CONFIRMED.strip()}"]
+    project("--extract-base-ref=HEAD", GATE, CONFIRM, always=DEAD, lines=lines)
+    assert fresh_calls("one") == TWICE_EACH
 
 
-def test_recordings_of_the_run_do_not_answer_but_those_of_a_confirmation_do(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
+def test_recordings_of_the_run_do_not_answer_but_those_of_a_confirmation_do(pytester, run, fresh_calls):
     arguments = (GATE, BASELINE, CONFIRM, "--extract-record=once")
-    first = project(*arguments, prompt="two", always=DEAD)
-    assert sum(fresh_calls(pytester, "two").values()) == 8
-    again = project(*arguments, prompt="two", always=DEAD)
+    first = run(*arguments, always=DEAD)
+    assert fresh_calls() == TWICE_EACH
+    again = run(*arguments, always=DEAD)
     assert not (pytester.path / "log").exists()
     verdicts = [[line for line in result.outlines if line.startswith("  confirmed by")] for result in (first, again)]
     assert verdicts[0] == verdicts[1] != []
-    again.stdout.fnmatch_lines(["  the confirmation took 8 outputs replayed from recordings."])
-    offline = project(GATE, BASELINE, CONFIRM, "--extract-record=none", prompt="two")
-    offline.stdout.fnmatch_lines(["WORSE. *", "  confirmed by *"])
+    shows(again, "  the confirmation took 8 outputs replayed from recordings.")
+    run(GATE, BASELINE, CONFIRM, "--extract-record=none", lines=["WORSE. *", "  confirmed by *"])
 
 
-def test_offline_without_recorded_fresh_runs_the_verdict_says_how_to_record_them(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    project("--extract-record=once", prompt="two", always=DEAD)
-    result = project(GATE, BASELINE, CONFIRM, "--extract-record=none", prompt="two", always=DEAD)
-    result.stdout.fnmatch_lines(
-        [
-            "  no fresh recording of *recorded for confirmation none, now yes; renew it with: * --extract-record=new.",
-            "  not confirmed: 0 of 4 cases could run again, too few to show a fall.",
-        ]
-    )
+def test_offline_without_recorded_fresh_runs_the_verdict_says_how_to_record_them(run):
+    run("--extract-record=once", always=DEAD)
+    lines = [
+        "  no fresh recording of *recorded for confirmation none, now yes; renew it with: * --extract-record=new.",
+        "  not confirmed: 0 of 4 cases could run again, too few to show a fall.",
+    ]
+    run(GATE, BASELINE, CONFIRM, "--extract-record=none", always=DEAD, lines=lines)
 
 
-def test_the_budget_ends_the_confirmation_too(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    none_left = project(GATE, BASELINE, CONFIRM, "--extract-budget=0.4", prompt="two", always=DEAD)
-    none_left.stdout.fnmatch_lines(
-        ["WORSE. *", "  the budget of $0.4 is spent.", "  not confirmed: 0 of 4 cases could run again, *"]
-    )
-    some_left = project(
-        GATE, BASELINE, CONFIRM, "--extract-budget=0.46", "--extract-concurrency=1", prompt="two", always=DEAD
-    )
-    some_left.stdout.fnmatch_lines(["*confirmed by fresh runs of 3 of the 4 documents that fell *"])
-    assert sum(fresh_calls(pytester, "two").values()) == 6
+def test_the_budget_ends_the_confirmation_too(run, fresh_calls):
+    none_left = run(GATE, BASELINE, CONFIRM, "--extract-budget=0.4", always=DEAD)
+    not_again = "  not confirmed: 0 of 4 cases could run again, *"
+    shows(none_left, "WORSE. *", "  the budget of $0.4 is spent.", not_again)
+    lines = ["*confirmed by fresh runs of 3 of the 4 documents that fell *"]
+    run(GATE, BASELINE, CONFIRM, "--extract-budget=0.46", "--extract-concurrency=1", always=DEAD, lines=lines)
+    assert sum(fresh_calls().values()) == 6
 
 
-def test_a_past_run_can_be_confirmed(pytester, project):
-    """The results of shards, joined, are replayed; only the fresh runs call."""
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    project("--extract-report=run.jsonl", prompt="two", always=DEAD)
-    result = project(GATE, BASELINE, CONFIRM, "--extract-from=run.jsonl", prompt="two", always=DEAD)
-    result.stdout.fnmatch_lines(["WORSE. *", "  confirmed by fresh runs of 4 documents*"])
-    assert len((pytester.path / "log").read_text().splitlines()) == 8
-
-
-def test_a_past_run_is_called_again_with_its_own_prompt_only(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    (pytester.path / "q.md").write_text("two\n")
-    project("--extract-report=run.jsonl", "--extract-prompt=q.md", always=DEAD)
+def test_a_past_run_is_called_again_with_its_own_prompt_only(pytester, run):
+    run("--extract-report=run.jsonl", always=DEAD)
     past = (GATE, BASELINE, CONFIRM, "--extract-from=run.jsonl")
-    other = project(*past, always=DEAD)
-    other.stdout.fnmatch_lines(["WORSE. *", "*not confirmed: 4 cases cannot be called *; give --extract-prompt as *"])
+    run(*past, always=DEAD, lines=["WORSE. *", CONFIRMED])
+    assert len((pytester.path / "log").read_text().splitlines()) == 8
+    run("--extract-report=run.jsonl", "--extract-prompt=q.md", prompt="one", always=DEAD)
+    lines = ["WORSE. *", "*not confirmed: 4 cases cannot be called *; give --extract-prompt as *"]
+    run(*past, prompt="one", always=DEAD, lines=lines)
     assert not (pytester.path / "log").exists()
-    same = project(*past, "--extract-prompt=q.md", always=DEAD)
-    same.stdout.fnmatch_lines(["WORSE. *", "  confirmed by fresh runs of 4 documents*"])
+    run(*past, "--extract-prompt=q.md", prompt="one", always=DEAD, lines=["WORSE. *", CONFIRMED])
 
 
-def test_the_cases_that_failed_last_are_confirmed_under_xdist_though_they_pass_now(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    project("--extract-gate=case", prompt="two", always=[*range(12)], down=[20], in_process=False)
-    result = project(GATE, BASELINE, CONFIRM, "-n2", "--lf", prompt="two", always=DEAD[:3], down=[20], in_process=False)
-    result.stdout.fnmatch_lines(["*confirmed by fresh runs of 3 documents *"])
+def test_the_cases_that_failed_last_are_confirmed_under_xdist_though_they_pass_now(run):
+    run("--extract-gate=case", always=[*range(12)], down=[20], in_process=False)
+    lines = ["*confirmed by fresh runs of 3 documents *"]
+    result = run(GATE, BASELINE, CONFIRM, "-n2", "--lf", always=DEAD[:3], down=[20], in_process=False, lines=lines)
     result.stdout.no_fnmatch_line("*cannot be called*")
 
 
-def test_an_interrupted_confirmation_says_so(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    result = project(GATE, BASELINE, CONFIRM, prompt="two", always=DEAD, stop=DEAD, in_process=False)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*not confirmed: the fresh runs were interrupted; run the command again*"])
+def test_an_interrupted_confirmation_says_so(run):
+    lines = ["*not confirmed: the fresh runs were interrupted; run the command again*"]
+    run(GATE, BASELINE, CONFIRM, always=DEAD, stop=DEAD, in_process=False, status=STOPPED, lines=lines)
 
 
-def test_the_number_bounds_the_cases(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    project(GATE, BASELINE, f"{CONFIRM}=3", prompt="two", always=DEAD[:3])
-    found = fresh_calls(pytester, "two")
-    assert len(found) == 3
-    assert sum(found.values()) <= 12
+def test_the_number_bounds_the_cases(run, fresh_calls):
+    run(GATE, BASELINE, f"{CONFIRM}=3", always=DEAD[:3])
+    assert len(fresh_calls()) == 3
+    assert sum(fresh_calls().values()) <= 12
 
 
-def test_a_hard_rule_needs_no_confirmation(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    result = project(GATE, BASELINE, CONFIRM, "--extract-rule=max_fallen=0", prompt="two", always=DEAD)
-    result.stdout.fnmatch_lines(["WORSE. fields right 90.0 %, was 100.0 %: *", "  rule: 16 fields fell, *"])
-    assert fresh_calls(pytester, "two") == {}
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("=0", "'0' must be a whole number, 1 or more"),
+        ("=few", "'few' must be a whole number, 1 or more"),
+        ("", "needs something to compare with: --extract-baseline=FILE"),
+    ],
+)
+def test_a_confirmation_that_cannot_be_is_a_usage_error(project, option, message):
+    refused(project(CONFIRM + option), f"*--extract-confirm*{message}*")
 
 
-def test_fresh_runs_are_no_results_of_the_run(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    result = project(
-        GATE, BASELINE, CONFIRM, "--extract-report=run.jsonl", "--junitxml=junit.xml", prompt="two", always=DEAD
-    )
-    result.stdout.fnmatch_lines(["*36 passed, 4 below their thresholds, 1 verdict: WORSE in *"])
-    lines = (pytester.path / "run.jsonl").read_text().splitlines()
-    assert sum('"nodeid"' in line for line in lines) == 40
-
-
-@pytest.mark.parametrize("value", ["0", "few"])
-def test_a_number_that_is_none_is_a_usage_error(pytester, project, value):
-    result = project(f"{CONFIRM}={value}")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--extract-confirm: '{value}' must be a whole number, 1 or more*"])
-
-
-def test_there_must_be_something_to_confirm(pytester, project):
-    result = project(CONFIRM)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--extract-confirm needs something to compare with: --extract-baseline=FILE*"])
-
-
-def test_mistakes_in_a_file_are_told_once_under_xdist_too(pytester, project):
-    project(UPDATE, BASELINE, "--extract-repeat=3")
-    path = pytester.path / "all.extract.yaml"
-    content = json.loads(path.read_text())
-    content["cases"].append({"id": "bad", "text": "x", "gold": {}, "no_such_key": 1})
-    path.write_text(json.dumps(content))
-    result = project(GATE, BASELINE, CONFIRM, "-n2", prompt="two", always=DEAD, in_process=False)
-    result.stdout.fnmatch_lines(
-        [
-            "  confirmed by fresh runs of 4 documents*",
-            "*= 36 passed, 1 error, 4 below their thresholds, 1 verdict: WORSE in *",
-        ]
-    )
+def test_mistakes_in_a_file_are_told_once_under_xdist_too(run, write_suite):
+    bad = {"id": "bad", "text": "x", "gold": {}, "no_such_key": 1}
+    write_suite([*CASES, bad], schema=SCHEMA, prompt="p.md")
+    lines = [CONFIRMED, "*= 36 passed, 1 error, 4 below their thresholds, 1 verdict: WORSE in *"]
+    run(GATE, BASELINE, CONFIRM, "-n2", always=DEAD, in_process=False, lines=lines)

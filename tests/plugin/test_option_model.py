@@ -1,10 +1,12 @@
-from __future__ import annotations
+"""--extract-model, --extract-prompt, --extract-mode: several of one are variants of a run."""
 
-from collections.abc import Callable
+import csv
 
 import pytest
 
-Write = Callable[..., None]
+from pytest_extract.regression.baseline import read_baseline
+from tests.plugin.conftest import GREEN, plain_and_workers, refused, results, shows, text_of
+
 BY_MODEL = """
 import json
 import pytest
@@ -23,56 +25,41 @@ def extractor(client, extract_model):
         return document.text if model == "good/one" else {**json.loads(document.text), "total": 7}
     return extract
 """
+MODELS = ("--extract-model=good/one", "--extract-model=bad")
 
 
-def ids(pytester: pytest.Pytester, *args: str) -> list[str]:
+@pytest.fixture(autouse=True)
+def cases(pytester, write_case):
+    pytester.makeconftest(BY_MODEL)
+    write_case("a")
+    write_case("b")
+
+
+def ids(pytester, *args):
     result = pytester.runpytest("--collect-only", "-q", *args)
-    return [line for line in result.outlines if "::" in line]
+    return [line.removesuffix("]").partition(".extract.yaml::")[2] for line in result.outlines if "::" in line]
 
 
-def test_one_model_names_the_item(pytester: pytest.Pytester, write_case: Write) -> None:
-    pytester.makeconftest(BY_MODEL)
-    write_case("acme")
-    assert ids(pytester, "--extract-model=good/one") == ["acme.extract.yaml::acme[good/one]"]
-    pytester.runpytest("--extract-model=good/one").assert_outcomes(passed=1)
-
-
-def test_every_case_runs_once_per_model_taking_turns(pytester: pytest.Pytester, write_case: Write) -> None:
-    pytester.makeconftest(BY_MODEL)
-    write_case("a")
-    write_case("b")
-    args = ["--extract-model=good/one", "--extract-model=bad"]
-    names = [
-        "a.extract.yaml::a[good/one]",
-        "a.extract.yaml::a[bad]",
-        "b.extract.yaml::b[good/one]",
-        "b.extract.yaml::b[bad]",
+def test_every_case_runs_once_per_model_taking_turns(pytester, run):
+    assert ids(pytester, MODELS[0]) == ["a[good/one", "b[good/one"]
+    assert ids(pytester, *MODELS) == ["a[good/one", "a[bad", "b[good/one", "b[bad"]
+    assert ids(pytester, *MODELS, "-k", "good") == ["a[good/one", "b[good/one"]
+    assert ids(pytester, *MODELS, "a.extract.yaml::a") == ["a[good/one", "a[bad"]
+    assert ids(pytester, *MODELS, "a.extract.yaml::a[bad]") == ["a[bad"]
+    lines = [
+        "4 cases: 2 passed, 2 failed; *",
+        "  *cases *passed *failed *broken *not run fields right *f1 *cost",
+        "  bad *2 *0 *2 *0 *0 *66.7 % *",
+        "  good/one *2 *2 *0 *0 *0 *100 % *1 *",
     ]
-    assert ids(pytester, *args) == names
-    result = pytester.runpytest(*args, "-s")
-    result.assert_outcomes(passed=2, failed=2)
-    result.stdout.fnmatch_lines(
-        [
-            "4 cases: 2 passed, 2 failed; *",
-            "  *cases *passed *failed *broken *not run fields right *f1 *cost",
-            "  bad *2 *0 *2 *0 *0 *66.7 % *",
-            "  good/one *2 *2 *0 *0 *0 *100 % *1 *",
-        ]
-    )
+    result = run(*MODELS, "-s", passed=2, failed=2, lines=lines)
+    for model in ("good/one", "bad"):  # an extractor of the session is made once per model and kept
+        counts = [result.outlines.count(f"{verb} {model}") for verb in ("client for", "extractor for", "closed")]
+        assert counts == [1, 1, 1]
+    run(*MODELS, "-n2", passed=2, failed=2)
 
 
-def test_a_session_scoped_extractor_is_made_once_per_model_and_kept(
-    pytester: pytest.Pytester, write_case: Write
-) -> None:
-    pytester.makeconftest(BY_MODEL)
-    write_case("a")
-    write_case("b")
-    lines = pytester.runpytest("--extract-model=good/one", "--extract-model=bad", "-s").outlines
-    for model in ("good/one", "bad"):
-        assert [lines.count(f"{verb} {model}") for verb in ("client for", "extractor for", "closed")] == [1, 1, 1]
-
-
-def test_fixtures_that_know_no_model_are_shared_by_all(pytester: pytest.Pytester, write_case: Write) -> None:
+def test_fixtures_that_know_no_model_are_shared_by_all(pytester, run):
     pytester.makeconftest(
         """
         import pytest
@@ -86,13 +73,11 @@ def test_fixtures_that_know_no_model_are_shared_by_all(pytester: pytest.Pytester
             return lambda document: document.text
         """
     )
-    write_case("a")
-    result = pytester.runpytest("--extract-model=m", "--extract-model=n", "-s")
-    result.assert_outcomes(passed=2)
+    result = run("--extract-model=m", "--extract-model=n", "-s", passed=4)
     assert result.outlines.count("costly") == 1
 
 
-def test_an_extractor_may_ask_for_its_model_later(pytester: pytest.Pytester, write_case: Write) -> None:
+def test_an_extractor_may_ask_for_its_model_later(pytester, run):
     pytester.makeconftest(
         """
         import pytest
@@ -100,78 +85,83 @@ def test_an_extractor_may_ask_for_its_model_later(pytester: pytest.Pytester, wri
         @pytest.fixture(scope="session")
         def extractor(request):
             name = request.getfixturevalue("extract_model")
-            def extract(document, model):
-                assert model == name
-                return document.text
-            return extract
+            return lambda document, model: document.text if model == name else "{}"
         """
     )
-    write_case("a")
-    pytester.runpytest("--extract-model=m", "--extract-model=n").assert_outcomes(passed=2)
+    run("--extract-model=m", "--extract-model=n", passed=4)
 
 
-def test_the_nearest_conftest_wins_for_each_model(pytester: pytest.Pytester, write_case: Write) -> None:
-    pytester.makeconftest(BY_MODEL)
-    near = pytester.mkdir("near")
-    near.joinpath("conftest.py").write_text(
-        "import pytest\n\n@pytest.fixture(scope='session')\ndef client(client):\n    return client\n", encoding="utf-8"
-    )
+def test_the_nearest_conftest_wins_for_each_model(pytester, run, write_case):
+    near = pytester.mkdir("near") / "conftest.py"
+    near.write_text("import pytest\n\n@pytest.fixture(scope='session')\ndef client(client):\n    return client\n")
     write_case("near/a")
-    write_case("b")
-    result = pytester.runpytest("--extract-model=good/one", "--extract-model=bad")
-    result.assert_outcomes(passed=2, failed=2)
+    run(*MODELS, "near", "b.extract.yaml", passed=2, failed=2)
 
 
-def test_a_model_is_selected_by_k_and_by_its_case_s_id(pytester: pytest.Pytester, write_case: Write) -> None:
-    pytester.makeconftest(BY_MODEL)
-    write_case("a")
-    args = ["--extract-model=good/one", "--extract-model=bad"]
-    assert ids(pytester, *args, "-k", "good") == ["a.extract.yaml::a[good/one]"]
-    assert len(ids(pytester, *args, "a.extract.yaml::a")) == 2
-    assert ids(pytester, *args, "a.extract.yaml::a[bad]") == ["a.extract.yaml::a[bad]"]
-
-
-def test_xdist_runs_every_model(pytester: pytest.Pytester, write_case: Write) -> None:
-    pytester.makeconftest(BY_MODEL)
-    write_case("a")
-    write_case("b")
-    result = pytester.runpytest("--extract-model=good/one", "--extract-model=bad", "-n2")
-    result.assert_outcomes(passed=2, failed=2)
-
-
-def test_several_prompts_are_variants_of_their_own(pytester: pytest.Pytester, write_case: Write) -> None:
-    pytester.makeconftest(
-        """
-        import pytest
-
-        @pytest.fixture(scope="session")
-        def extractor(extract_prompt):
-            text = extract_prompt.read_text()
-            def extract(document, prompt):
-                assert prompt == text
-                return document.text if text == "good" else "{}"
-            return extract
-        """
-    )
+def test_several_prompts_are_variants_of_their_own(pytester, run, write_extractor):
+    body = 'assert prompt == extract_prompt.read_text()\nreturn document.text if prompt == "good" else "{}"'
+    write_extractor(body, "document, prompt", needs="extract_prompt")
     for name in ("good", "bad"):
         (pytester.path / f"{name}.md").write_text(name, encoding="utf-8")
-    write_case("a")
-    args = ["--extract-prompt=good.md", "--extract-prompt=bad.md"]
-    assert ids(pytester, *args) == ["a.extract.yaml::a[good.md]", "a.extract.yaml::a[bad.md]"]
-    assert ids(pytester, *args, "--extract-model=m")[0] == "a.extract.yaml::a[m-good.md]"
-    pytester.runpytest(*args).assert_outcomes(passed=1, failed=1)
+    prompts = ["--extract-prompt=good.md", "--extract-prompt=bad.md"]
+    assert ids(pytester, *prompts)[:2] == ["a[good.md", "a[bad.md"]
+    assert ids(pytester, *prompts, "--extract-model=m")[0] == "a[m-good.md"
+    run(*prompts, passed=2, failed=2)
 
 
-def test_one_prompt_stands_in_place_of_the_case_s_own_and_leaves_its_id(
-    pytester: pytest.Pytester, write_case: Write
-) -> None:
-    pytester.makeconftest(
-        "import pytest\n\n@pytest.fixture\ndef extractor():\n"
-        "    return lambda document, prompt: document.text if str(prompt) == 'new' else '{}'\n"
-    )
-    (pytester.path / "old.md").write_text("old", encoding="utf-8")
-    (pytester.path / "new.md").write_text("new", encoding="utf-8")
+def test_one_prompt_stands_in_place_of_the_case_s_own_and_leaves_its_id(pytester, run, write_case, write_extractor):
+    write_extractor("return document.text if str(prompt) == 'new' else '{}'", "document, prompt")
+    for name in ("old", "new"):
+        (pytester.path / f"{name}.md").write_text(name, encoding="utf-8")
     write_case("a", prompt="old.md")
-    pytester.runpytest().assert_outcomes(failed=1)
-    assert ids(pytester, "--extract-prompt=new.md") == ["a.extract.yaml::a"]
-    pytester.runpytest("--extract-prompt=new.md").assert_outcomes(passed=1)
+    run("-k", "a.extract", failed=1, deselected=1)
+    assert ids(pytester, "--extract-prompt=new.md") == ["a", "b"]
+    run("--extract-prompt=new.md", passed=2)
+
+
+MODES = ("--extract-mode=prompt", "--extract-mode=structured")
+
+
+@pytest.fixture
+def by_mode(write_extractor):
+    """An extractor that is right in the mode `structured` only."""
+    write_extractor("return document.text if extract_mode == 'structured' else json.dumps({})", needs="extract_mode")
+
+
+@plain_and_workers
+def test_each_mode_is_a_variant(pytester, run, by_mode, workers):
+    result = run(*MODES, *workers, "-v", "--extract-report=r.jsonl", "--extract-report=r.csv", passed=2, failed=2)
+    outcomes = {("prompt", "failed"), ("structured", "passed")}
+    assert {(one.variant.mode, one.outcome) for one in results(pytester)} == outcomes
+    rows = csv.DictReader(text_of(pytester, "r.csv").splitlines())
+    assert {(row["mode"], row["outcome"]) for row in rows} == outcomes
+    shows(result, "*a.extract.yaml::a?structured?*")
+
+
+@pytest.mark.parametrize(("options", "outcome"), [([], "failed"), (["--extract-mode=structured"], "passed")])
+def test_one_mode_is_no_part_of_the_variant(pytester, by_mode, options, outcome):
+    pytester.runpytest(*options, "--extract-report=r.jsonl")
+    one, _ = results(pytester)
+    assert (one.variant.mode, one.nodeid, one.outcome) == (None, "a.extract.yaml::a", outcome)
+
+
+def test_the_ini_file_may_have_several_modes(pytester, run, by_mode):
+    pytester.makeini("[pytest]\nextract_mode =\n    prompt\n    structured\n")
+    run(passed=2, failed=2)
+    twice = pytester.runpytest("--extract-mode=prompt", "--extract-mode=prompt")
+    refused(twice, "*--extract-mode: prompt is given twice*")
+
+
+def test_each_mode_has_its_recording(run, by_mode, calls):
+    for record, made in (("once", 2), ("none", 0), ("once", 0)):  # neither has replaced the other
+        run(*MODES, f"--extract-record={record}", passed=2, failed=2)
+        assert calls() == made
+
+
+def test_the_gate_and_a_baseline_keep_the_modes_apart(pytester, run, by_mode):
+    run(*reversed(MODES), "--extract-gate=regression", lines=["*structured -> prompt*"])
+    baseline = [*MODES, "--extract-baseline=b.json"]
+    pytester.runpytest(*baseline, "--extract-gate=none", "--extract-update-baseline")
+    stored = read_baseline(pytester.path / "b.json")
+    assert {state.variant.mode for state in stored.cases.values()} == {"prompt", "structured"}
+    run(*baseline, "--extract-gate=regression", status=GREEN)

@@ -1,70 +1,50 @@
 """One process, two workers and a run cut into shards give the same results and the same verdict."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from pytest_extract.cli import main
+from tests.plugin.conftest import text_of
 
-CONFTEST = """
-import json, os, pytest
-
-@pytest.fixture(scope="session")
-def extractor():
-    def extract(document):
-        gold = json.loads(document.text)
-        wrong = int(os.environ.get("WRONG_BELOW", "0"))
-        return {**gold, "total": -1} if gold["n"] < wrong else gold
-    return extract
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}, "total": {"type": "number"}}}
+BODY = """
+gold = json.loads(document.text)
+return {**gold, "total": -1} if gold["n"] < int(os.environ.get("WRONG_BELOW", "0")) else gold
 """
-CHANGING = {"duration_s", "latency_s"}
 
 
 def without_times(value):
     if isinstance(value, dict):
-        return {key: without_times(item) for key, item in value.items() if key not in CHANGING}
+        return {key: without_times(item) for key, item in value.items() if key not in {"duration_s", "latency_s"}}
     return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
-def results(path):
-    lines = [without_times(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    return sorted(lines, key=lambda line: line["nodeid"])
-
-
-@pytest.fixture
-def suite(pytester):
-    pytester.makeconftest(CONFTEST)
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "total": {"type": "number"}}}
-    golds = [{"n": index, "total": index * 1.5} for index in range(24)]
-    cases = [{"id": f"c{gold['n']:02}", "text": json.dumps(gold), "gold": gold} for gold in golds]
-    for name, part in (("a", cases[:12]), ("b", cases[12:])):
-        (pytester.path / f"{name}.extract.yaml").write_text(json.dumps({"defaults": {"schema": schema}, "cases": part}))
-    return pytester
-
-
-def test_results_and_verdict_are_the_same_however_the_run_is_cut(suite, monkeypatch, capsys):
-    path = suite.path
-    suite.runpytest("--extract-report=base.jsonl").assert_outcomes(passed=24)
+def test_results_and_verdict_are_the_same_however_the_run_is_cut(
+    pytester, write_extractor, write_suite, monkeypatch, capsys
+):
+    write_extractor(BODY)
+    cases = [{"id": f"c{number:02}", "gold": {"n": number, "total": number * 1.5}} for number in range(24)]
+    write_suite(cases[:12], "a", schema=SCHEMA)
+    write_suite(cases[12:], "b", schema=SCHEMA)
+    pytester.runpytest("--extract-report=base.jsonl").assert_outcomes(passed=24)
     monkeypatch.setenv("WRONG_BELOW", "9")
-    suite.runpytest("--extract-gate=none", "--extract-report=one.jsonl")
-    suite.runpytest_subprocess("--extract-gate=none", "--extract-report=two.jsonl", "-n2")
-    suite.runpytest("--extract-gate=none", "--extract-report=shard-a.jsonl", "a.extract.yaml")
-    suite.runpytest("--extract-gate=none", "--extract-report=shard-b.jsonl", "b.extract.yaml")
-    merged = [str(path / name) for name in ("shard-a.jsonl", "shard-b.jsonl")]
-    assert main(["merge", *merged, "-o", str(path / "shards.jsonl")]) == 0
-
-    assert results(path / "one.jsonl") == results(path / "two.jsonl") == results(path / "shards.jsonl")
-    assert len(results(path / "one.jsonl")) == 24
+    runs = {"one": [], "two": ["-n2"], "shard-a": ["a.extract.yaml"], "shard-b": ["b.extract.yaml"]}
+    for name, args in runs.items():
+        run = pytester.runpytest_subprocess if name == "two" else pytester.runpytest
+        run("--extract-gate=none", f"--extract-report={name}.jsonl", *args)
+    assert main(["merge", "shard-a.jsonl", "shard-b.jsonl", "-o", "shards.jsonl"]) == 0
     capsys.readouterr()
-    verdicts = []
+
+    found, verdicts = [], []
     for name in ("one.jsonl", "two.jsonl", "shards.jsonl"):
-        status = main(["compare", str(path / "base.jsonl"), str(path / name), "--json"])
+        lines = [without_times(json.loads(line)) for line in text_of(pytester, name).splitlines()]
+        found.append(sorted(lines, key=lambda line: line["nodeid"]))
+        status = main(["compare", "base.jsonl", name, "--json"])
         record = json.loads(capsys.readouterr().out)
         record.pop("calls")  # how long a call took differs from run to run
-        for case in record["comparison"]["variants"][0]["cases"]:
-            case.pop("latency_s")
-        verdicts.append((status, record))
+        verdicts.append((status, without_times(record)))
+    assert len(found[0]) == 24
+    assert found[0] == found[1] == found[2]
     assert verdicts[0] == verdicts[1] == verdicts[2]
-    assert verdicts[0][0] == 1  # worse
+    assert verdicts[0][0] == pytest.ExitCode.TESTS_FAILED  # worse

@@ -1,12 +1,9 @@
 """A model, a prompt or a mode that the extractor cannot see is refused before its first call."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
-Write = Callable[..., None]
+from tests.plugin.conftest import GREEN, RED, refused, shows
+
 CALL = "print('CALL') or {}"
 EXTRACTORS = {
     "lambda": f"    return lambda document: {CALL}\n",
@@ -20,17 +17,19 @@ EXTRACTORS = {
     "imported": "    return other.plain\n",
     "helper with a model": f"    return lambda document: ask('x')\n\n\ndef ask(text, model='y'):\n    return {CALL}\n",
 }
-ARGS = {
-    "models": ("--extract-model=a/b", "--extract-model=c/d"),
-    "prompts": ("--extract-prompt=p.md", "--extract-prompt=q.md"),
-    "a mode": ("--extract-mode=structured",),
-}
-FIXTURE = "\n\n@pytest.fixture(scope='session')\ndef extractor({}):\n"
-HEAD = "import functools\n\nimport other\nimport pytest\n"
+MODELS = ("--extract-model=a/b", "--extract-model=c/d")
+PROMPTS = ("--extract-prompt=p.md", "--extract-prompt=q.md")
+MODE = ("--extract-mode=structured",)
+
+
+def conftest(extractor, needs=""):
+    head = "import functools\n\nimport other\nimport pytest\n"
+    fixture = f"\n\n@pytest.fixture(scope='session')\ndef extractor({needs}):\n"
+    return head + fixture + EXTRACTORS.get(extractor, extractor)
 
 
 @pytest.fixture(autouse=True)
-def project(pytester: pytest.Pytester, write_case: Write) -> None:
+def project(pytester, write_case):
     write_case("a")
     (pytester.path / "p.md").write_text("one")
     (pytester.path / "q.md").write_text("two")
@@ -39,90 +38,82 @@ def project(pytester: pytest.Pytester, write_case: Write) -> None:
 
 @pytest.mark.parametrize(
     ("extractor", "asked"),
-    [*((each, "models") for each in EXTRACTORS), ("inner", "prompts"), ("object", "prompts"), ("inner", "a mode")],
+    [*((each, MODELS) for each in EXTRACTORS), ("inner", PROMPTS), ("object", PROMPTS), ("inner", MODE)],
 )
-def test_what_no_call_sees_is_refused(pytester: pytest.Pytester, extractor: str, asked: str) -> None:
-    pytester.makeconftest(HEAD + FIXTURE.format("") + EXTRACTORS[extractor])
-    result = pytester.runpytest(*ARGS[asked], "-s")
+def test_what_no_call_sees_is_refused(pytester, extractor, asked):
+    pytester.makeconftest(conftest(extractor))
+    result = pytester.runpytest(*asked, "-s")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     text = result.stdout.str() + result.stderr.str()
-    assert f"{ARGS[asked][0].partition('=')[0]}: no call would see it" in text
+    assert f"{asked[0].partition('=')[0]}: no call would see it" in text
     assert "conftest.py:7: the fixture `extractor` " in text
     assert "CALL" not in text.replace("'CALL'", "")
 
 
-@pytest.mark.parametrize(("extractor", "asked"), [("inner", "prompts"), ("object", "models")])
-def test_xdist_ends_alike(pytester: pytest.Pytester, extractor: str, asked: str) -> None:
-    pytester.makeconftest(HEAD + FIXTURE.format("") + EXTRACTORS[extractor])
-    result = pytester.runpytest(*ARGS[asked], "-n1")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: {ARGS[asked][0].partition('=')[0]}: no call would see it*conftest.py:7:*"])
+@pytest.mark.parametrize(("extractor", "asked"), [("inner", PROMPTS), ("object", MODELS)])
+def test_xdist_ends_alike(pytester, extractor, asked):
+    pytester.makeconftest(conftest(extractor))
+    told = f"ERROR: {asked[0].partition('=')[0]}: no call would see it*conftest.py:7:*"
+    refused(pytester.runpytest(*asked, "-n1"), told)
 
 
+ALL_THREE = "extract_model, extract_prompt, extract_mode"
+CLIENT = "\n\n@pytest.fixture({})\ndef client(extract_model, extract_prompt, extract_mode): ...\n"
+ASKS = """\
+    request.config.getoption('--extract-model'), request.config.getoption('extract_prompt')
+    request.config.option.extract_mode
+"""
 SEEN = {
-    "the fixture": FIXTURE.format("extract_model, extract_prompt, extract_mode") + EXTRACTORS["lambda"],
-    "another fixture": FIXTURE.format("client")
-    + EXTRACTORS["lambda"]
-    + "\n\n@pytest.fixture\ndef client(extract_model, extract_prompt, extract_mode): ...\n".replace(
-        "fixture", "fixture(scope='session')"
-    ),
-    "a fixture that sets it": FIXTURE.format("")
-    + EXTRACTORS["lambda"]
-    + "\n\n@pytest.fixture(autouse=True)\ndef client(extract_model, extract_prompt, extract_mode): ...\n",
-    "getoption": FIXTURE.format("request")
-    + "    request.config.getoption('--extract-model'), request.config.getoption('extract_prompt')\n"
-    + "    request.config.option.extract_mode\n"
-    + EXTRACTORS["lambda"],
-    "keywords": FIXTURE.format("extract_mode") + f"    return lambda **given: {CALL}\n",
-    "arguments": FIXTURE.format("extract_mode") + f"    return lambda document, prompt, model=None: {CALL}\n",
-    "arguments of an object": FIXTURE.format("extract_mode")
-    + EXTRACTORS["object"].replace("self, document", "self, document, model, case"),
+    "the fixture": conftest("lambda", ALL_THREE),
+    "another fixture": conftest("lambda", "client") + CLIENT.format("scope='session'"),
+    "a fixture that sets it": conftest("lambda") + CLIENT.format("autouse=True"),
+    "getoption": conftest(ASKS + EXTRACTORS["lambda"], "request"),
+    "keywords": conftest(f"    return lambda **given: {CALL}\n", "extract_mode"),
+    "arguments": conftest(f"    return lambda document, prompt, model=None: {CALL}\n", "extract_mode"),
+    "arguments of an object": conftest("object", "extract_mode").replace("self, doc", "self, model, case, doc"),
 }
 
 
-@pytest.mark.parametrize("extractor", SEEN)
-def test_what_may_be_seen_is_called(pytester: pytest.Pytester, extractor: str) -> None:
-    pytester.makeconftest(HEAD + SEEN[extractor])
-    result = pytester.runpytest(*ARGS["models"], *ARGS["prompts"], *ARGS["a mode"], "-s")
+@pytest.mark.parametrize("text", SEEN.values(), ids=SEEN)
+def test_what_may_be_seen_is_called(pytester, text):
+    pytester.makeconftest(text)
+    result = pytester.runpytest(*MODELS, *PROMPTS, *MODE, "-s")
     assert result.stdout.str().count("CALL\n") == 4
 
 
 @pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
-def test_a_prompt_of_a_case_is_asked_for_too(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
+def test_a_prompt_of_a_case_is_asked_for_too(pytester, run, write_case, args):
     write_case("b", prompt="p.md")
-    pytester.makeconftest(HEAD + FIXTURE.format("") + EXTRACTORS["inner"])
+    pytester.makeconftest(conftest("inner"))
     result = pytester.runpytest(*args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    (result.stderr if args else result.stdout).fnmatch_lines(
-        ["*b.extract.yaml:1: `prompt`: no call would see it*conftest.py:7: *or leave `prompt` out*"]
-    )
-    pytester.makeconftest(HEAD + FIXTURE.format("") + f"    return lambda document, prompt: {CALL}\n")
-    assert pytester.runpytest().ret == pytest.ExitCode.TESTS_FAILED
+    told = "*b.extract.yaml:1: `prompt`: no call would see it*conftest.py:7: *or leave `prompt` out*"
+    (result.stderr if args else result.stdout).fnmatch_lines([told])
+    pytester.makeconftest(conftest(f"    return lambda document, prompt: {CALL}\n"))
+    run(status=RED)
 
 
-def test_the_nearest_fixture_counts(pytester: pytest.Pytester) -> None:
+def test_the_nearest_fixture_counts(pytester, run):
     """One that overrides another sees what the other takes only where it asks for it."""
-    pytester.makeconftest(HEAD + SEEN["the fixture"])
+    pytester.makeconftest(SEEN["the fixture"])
     folder = pytester.mkdir("sub")
     (pytester.path / "a.extract.yaml").rename(folder / "a.extract.yaml")
-    (folder / "conftest.py").write_text(HEAD + FIXTURE.format("") + EXTRACTORS["lambda"])
-    result = pytester.runpytest("--extract-model=a/b")
+    (folder / "conftest.py").write_text(conftest("lambda"))
+    result = pytester.runpytest(MODELS[0])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*sub/conftest.py:7:*"])
-    (folder / "conftest.py").write_text(HEAD + FIXTURE.format("extractor") + "    return extractor\n")
-    assert pytester.runpytest("--extract-model=a/b").ret == pytest.ExitCode.TESTS_FAILED
+    shows(result, "*sub/conftest.py:7:*")
+    (folder / "conftest.py").write_text(conftest("    return extractor\n", "extractor"))
+    run(MODELS[0], status=RED)
 
 
-def test_what_is_only_listed_or_replayed_needs_no_extractor_that_sees_it(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(HEAD + FIXTURE.format("") + EXTRACTORS["inner"])
-    assert pytester.runpytest("--extract-model=a/b", "--collect-only").ret == pytest.ExitCode.OK
-    assert pytester.runpytest("--extract-report=r.jsonl").ret == pytest.ExitCode.TESTS_FAILED
-    result = pytester.runpytest("--extract-model=a/b", "--extract-from=r.jsonl")
-    assert result.ret != pytest.ExitCode.USAGE_ERROR
+def test_what_is_only_listed_or_replayed_needs_no_extractor_that_sees_it(pytester, run):
+    pytester.makeconftest(conftest("inner"))
+    run(MODELS[0], "--collect-only", status=GREEN)
+    run("--extract-report=r.jsonl", status=RED)
+    assert pytester.runpytest(MODELS[0], "--extract-from=r.jsonl").ret != pytest.ExitCode.USAGE_ERROR
 
 
 @pytest.mark.usefixtures("called_model")
-def test_a_model_without_a_provider_is_refused(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--extract-model=no/such-model")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --extract-model=no/such-model: no model 'no/such-model': litellm knows no*"])
+def test_a_model_without_a_provider_is_refused(pytester):
+    told = "ERROR: --extract-model=no/such-model: no model 'no/such-model': litellm knows no*"
+    refused(pytester.runpytest("--extract-model=no/such-model"), told)

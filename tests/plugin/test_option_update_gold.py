@@ -173,19 +173,6 @@ def test_an_updated_gold_is_told_and_red_whatever_decides(pytester, run, extract
     assert gold() == RIGHT
 
 
-def test_every_value_is_told_with_its_line_and_both_values(run, extracted):
-    rows = [{"name": "Bolt", "price": 3}, NUT, {"name": "Nail", "price": 1}]
-    extracted({**RIGHT, "items": rows}, {**RIGHT, "note": "x"})
-    lines = [
-        "golds: 1 updated",
-        "  acme.gold.json:7: items[[]0[]].price: 2.5 -> 3 (*",
-        '  acme.gold.json:1: note: "x" -> (missing) (old nowhere in the document)',
-        '  acme.gold.json:14: items[[]2[]].name: (missing) -> "Nail" (new nowhere *)',
-        "  acme.gold.json:15: items[[]2[]].price: (missing) -> 1 (new at *",
-    ]
-    run(FIX, FORCE, lines=lines)
-
-
 def test_no_secret_is_told(run, extracted):
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     extracted({**RIGHT, "vendor": secret}, RIGHT, text=f"{LETTER} {secret}")

@@ -1,7 +1,5 @@
 """Rules across fields in a run: mistakes at loading, the diff, the summary, and every report."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib import resources
@@ -11,7 +9,7 @@ import yaml
 
 from pytest_extract import compile_schema
 from pytest_extract.cli import main
-from pytest_extract.results import read_results
+from tests.plugin.conftest import GREEN, results, shows, text_of
 
 SCHEMA = {
     "type": "object",
@@ -31,45 +29,40 @@ GOLD = {
     "end": "2026-02-01",
     "items": [{"total": 1200}, {"total": 40}],
 }
-OUTPUT = {**GOLD, "total": "1,250.00", "end": None}
+OFF = {**GOLD, "total": "1,250.00"}
 SUM = "sum(items[].total) == total"
+PERIOD = "start <= end"
+SHOWN_SUM = SUM.replace("[", "[[]")
 
 
 @pytest.fixture
-def suite(pytester):
-    def write(cases, output=OUTPUT):
-        pytester.path.joinpath("schema.json").write_text(json.dumps(SCHEMA, indent=1))
-        pytester.path.joinpath("a.extract.yaml").write_text(json.dumps(cases, indent=1))
-        pytester.makeconftest(
-            f"import pytest\n@pytest.fixture\ndef extractor():\n    return lambda document: {output!r}\n"
-        )
-        return pytester
+def run(run, pytester, write_extractor):
+    """Run one case, or a file of cases, on this output."""
 
-    return write
+    def run_case(case, *args, output=OFF, **held):
+        (pytester.path / "schema.json").write_text(json.dumps(SCHEMA, indent=1))
+        (pytester.path / "a.extract.yaml").write_text(json.dumps(case, indent=1))
+        write_extractor(f"return {output!r}")
+        return run(*args, **held)
+
+    return run_case
 
 
 def case(**keys):
     return {"text": "Invoice", "schema": "schema.json", "gold": GOLD, **keys}
 
 
-def test_a_gold_that_breaks_a_rule_is_a_mistake_at_the_rule(suite):
-    broken = {**GOLD, "total": "1,250.00", "item_count": 3}
-    rules = ["start <= end", {"rule": SUM, "name": "total"}]
-    pytester = suite({"defaults": {"rules": rules}, "cases": [case(id="good"), case(id="bad", gold=broken)]})
-    result = pytester.runpytest_inprocess("--collect-only", "-q")
-    result.stdout.fnmatch_lines(
-        [
-            "a.extract.yaml::good",
-            (
-                "*a.extract.yaml:5:4: `rules`: the gold of bad breaks the rule 'total': sum(items[[]].total) = 1,240, "
-                "total = 1,250 (off by 10); mend the gold or the rule (*"
-            ),
-            (
-                "*schema.json:4:3: the gold of bad breaks the rule 'count(items) == item_count': count(items) = 2, "
-                "item_count = 3 (off by 1); *"
-            ),
-        ]
-    )
+def test_a_gold_that_breaks_a_rule_is_a_mistake_at_the_rule(run):
+    rules = [PERIOD, {"rule": SUM, "name": "total"}]
+    broken = case(id="bad", gold={**OFF, "item_count": 3})
+    total = "sum(items[[]].total) = 1,240, total = 1,250 (off by 10); mend the gold or the rule (*"
+    count = "count(items) = 2, item_count = 3 (off by 1); *"
+    lines = [
+        "a.extract.yaml::good",
+        f"*a.extract.yaml:5:4: `rules`: the gold of bad breaks the rule 'total': {total}",
+        f"*schema.json:4:3: the gold of bad breaks the rule 'count(items) == item_count': {count}",
+    ]
+    run({"defaults": {"rules": rules}, "cases": [case(id="good"), broken]}, "--collect-only", "-q", lines=lines)
 
 
 @pytest.mark.parametrize(
@@ -80,58 +73,46 @@ def test_a_gold_that_breaks_a_rule_is_a_mistake_at_the_rule(suite):
         {"rules": [{"rule": SUM, "severity": "warning"}]},
     ],
 )
-def test_a_gold_may_break_a_rule_that_fails_nothing(suite, keys):
-    gold = {**GOLD, "total": "1,250.00"}
-    pytester = suite(case(**{"rules": [SUM], "gold": gold, **keys}), output=gold)
-    result = pytester.runpytest_inprocess()
-    assert result.ret == 0
-    result.stdout.fnmatch_lines([f"rule {SUM.replace('[', '[[]')}: broken in 1 of 1 output (a)"])
+def test_a_gold_may_break_a_rule_that_fails_nothing(run, keys):
+    lines = [f"rule {SHOWN_SUM}: broken in 1 of 1 output (a)"]
+    run(case(**{"rules": [SUM], "gold": OFF, **keys}), status=GREEN, lines=lines)
 
 
-def test_a_mistake_in_a_rule_has_its_place(suite):
-    pytester = suite(case(rules=["start <= end", {"rule": "sum(items[].totl) == total"}, "total = 3", {"rul": "x"}]))
-    first = pytester.runpytest_inprocess("--collect-only", "-q")
-    first.stdout.fnmatch_lines(["*a.extract.yaml:25:4: rules[[]3] has no key 'rul'; did you mean 'rule'?"])
-    pytester = suite(case(rules=["start <= end", {"rule": "sum(items[].totl) == total"}, "total = 3"]))
-    second = pytester.runpytest_inprocess("--collect-only", "-q")
-    second.stdout.fnmatch_lines(
-        [
-            (
-                "*a.extract.yaml:21:12: `rules`: 'sum(items[[]].totl) == total': the schema has no field 'items[[]].totl'; did "
-                "you mean 'items[[]].total'?"
-            ),
-            "*a.extract.yaml:23:3: `rules`: 'total = 3': invalid syntax at '= 3'; a rule looks like `net + tax == total`",
-        ]
-    )
+@pytest.mark.parametrize(
+    ("rule", "place"),
+    [
+        ({"rul": "x"}, "21:4: rules[[]1] has no key 'rul'; did you mean 'rule'?"),
+        ({"rule": "sum(items[].totl) == total"}, "21:12: `rules`: *no field 'items[[]].totl'; did you mean *"),
+        ("total = 3", "20:3: `rules`: 'total = 3': invalid syntax at '= 3'; a rule looks like `net + tax == total`"),
+    ],
+)
+def test_a_mistake_in_a_rule_has_its_place(run, rule, place):
+    run(case(rules=[PERIOD, rule]), "--collect-only", "-q", lines=[f"*a.extract.yaml:{place}"])
 
 
-def test_a_broken_rule_fails_the_case_and_is_in_every_report(suite, tmp_path):
-    pytester = suite(
-        case(id="acme", rules=[SUM, {"rule": "start <= end", "name": "period"}], thresholds={"pass_rate": 0})
-    )
-    options = [f"--extract-report={kind}:{tmp_path / kind}" for kind in ("csv", "markdown", "html", "jsonl")]
-    result = pytester.runpytest_inprocess(*options, f"--junitxml={tmp_path / 'junit.xml'}")
-    result.assert_outcomes(failed=1)
+def test_a_broken_rule_fails_the_case_and_is_in_every_report(pytester, run):
+    rules = [SUM, {"rule": PERIOD, "name": "period"}]
+    options = [f"--extract-report={kind}:{kind}" for kind in ("csv", "markdown", "html", "jsonl")]
+    acme = case(id="acme", rules=rules, thresholds={"pass_rate": 0})
+    result = run(acme, *options, "--junitxml=junit.xml", output={**OFF, "end": None}, failed=1)
     broken = "sum(items[].total) = 1,240, total = 1,250 (off by 10)"
-    result.stdout.fnmatch_lines(
-        [
-            f"  rule {SUM} is broken: {broken}".replace("[", "[[]"),
-            "  rule period cannot be checked: end is null; not so in the gold",
-            "*, 1 of 3 rules holds",
-            "rule period: unchecked in 1 of 1 output (acme)",
-        ]
+    shows(
+        result,
+        f"  rule {SUM} is broken: {broken}".replace("[", "[[]"),
+        "  rule period cannot be checked: end is null; not so in the gold",
+        "*, 1 of 3 rules holds",
+        "rule period: unchecked in 1 of 1 output (acme)",
     )
-    table = (tmp_path / "csv").read_text()
+    table = text_of(pytester, "csv")
     assert f'{SUM},rule,broken,0.0,,,"{broken}"' in table
     assert "period,rule,unchecked,0.0" in table
     assert "count(items) == item_count,rule,held,1.0" in table
-    for report in ("markdown", "html"):
-        assert broken in (tmp_path / report).read_text()
-    junit = (tmp_path / "junit.xml").read_text()
+    assert broken in text_of(pytester, "markdown")
+    assert broken in text_of(pytester, "html")
+    junit = text_of(pytester, "junit.xml")
     assert 'rule.period" value="1 unchecked"' in junit
     assert 'rules_held" value="0.333333"' in junit
-    (read,) = read_results(tmp_path / "jsonl").results
-    (attempt,) = read.attempts
+    (attempt,) = results(pytester, "jsonl")[0].attempts
     assert [breach.what for breach in attempt.breaches] == [f"rules.{SUM}", "rules.period"]
     assert [(rule.name, rule.status, rule.left) for rule in attempt.score.rules] == [
         ("count(items) == item_count", "held", "2"),
@@ -140,71 +121,51 @@ def test_a_broken_rule_fails_the_case_and_is_in_every_report(suite, tmp_path):
     ]
 
 
-def test_a_threshold_takes_the_place_of_the_gate(suite):
-    keys = {"rules": [SUM, "start != '2026-01-01'"], "thresholds": {"rules_held": 0.9}}
-    result = suite(case(**keys)).runpytest_inprocess()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["  rules_held 0.667 is below 0.9, by 0.233", "  rule sum(items[[]].total) == total is broken: *"]
-    )
-    keys["thresholds"] = {"rules_held": 0.6}
-    suite(case(**keys)).runpytest_inprocess().assert_outcomes(passed=1)
+def test_a_threshold_takes_the_place_of_the_gate(run):
+    rules = [SUM, "start != '2026-01-01'"]
+    lines = ["  rules_held 0.667 is below 0.9, by 0.233", f"  rule {SHOWN_SUM} is broken: *"]
+    run(case(rules=rules, thresholds={"rules_held": 0.9}), failed=1, lines=lines)
+    run(case(rules=rules, thresholds={"rules_held": 0.6}), passed=1)
 
 
-def test_a_rule_that_compares_nothing_is_named(suite):
+def test_a_rule_that_compares_nothing_is_named_and_one_that_holds_is_no_news(run):
     gold = {**GOLD, "start": None}
-    result = suite(case(gold=gold, rules=["start <= end"]), output=gold).runpytest_inprocess()
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["rule start <= end: not applicable in 1 of 1 output"])
+    lines = [f"rule {PERIOD}: not applicable in 1 of 1 output"]
+    result = run(case(gold=gold, rules=[PERIOD, SUM]), "-v", output=gold, passed=1, lines=lines)
+    result.stdout.no_fnmatch_line("rule sum*")
     nothing = {"text": "x", "schema": {"type": "object"}, "gold": {}, "thresholds": {"rules_held": 1}}
-    result = suite(nothing).runpytest_inprocess()
-    result.stdout.fnmatch_lines(["*rules_held cannot be checked: what it is made of is not there (*"])
+    run(nothing, lines=["*rules_held cannot be checked: what it is made of is not there (*"])
 
 
-def test_the_regression_verdict_names_a_rule_that_is_newly_broken(suite, pytester, tmp_path):
-    cases = {"defaults": {"rules": [SUM, "start <= end"]}, "cases": [case(id=name) for name in ("one", "two")]}
+def test_the_regression_verdict_names_a_rule_that_is_newly_broken(pytester, run):
+    cases = {"defaults": {"rules": [SUM, PERIOD]}, "cases": [case(id=name) for name in ("one", "two")]}
     late = {**GOLD, "start": "2027-01-01"}
-    written = suite(cases, output=late).runpytest_inprocess("--extract-baseline=base.json", "--extract-update-baseline")
-    written.stdout.fnmatch_lines(["baseline written: *"])
-    stored = (pytester.path / "base.json").read_text()
-    assert '"rules": {"count(items) == item_count": [true], "start <= end": [false]' in stored
-    output = {**late, "total": "1,250.00", "start": GOLD["start"]}
-    results = tmp_path / "now.jsonl"
-    options = ["--extract-baseline=base.json", "--extract-gate=regression", f"--extract-report={results}"]
-    html = tmp_path / "report.html"
-    result = suite(cases, output=output).runpytest_inprocess(*options, f"--extract-report={html}")
-    broken = f"rule {SUM}: broken in 2 documents that kept it before (one, two)"
-    result.stdout.fnmatch_lines(
-        [
-            f"  note: {broken}".replace("[", "[[]"),
-            "  note: rule start <= end: kept in 2 documents that broke it before (one, two)",
-        ]
-    )
-    assert broken in html.read_text()
-
-
-def test_rules_that_all_hold_are_no_news(suite):
-    suite(case(rules=[SUM]), output=GOLD).runpytest_inprocess("-v").stdout.no_fnmatch_line("rule *")
+    run(cases, "--extract-baseline=base.json", "--extract-update-baseline", output=late, lines=["baseline written: *"])
+    stored = f'"rules": {{"count(items) == item_count": [true], "{PERIOD}": [false]'
+    assert stored in text_of(pytester, "base.json")
+    result = run(cases, "--extract-baseline=base.json", "--extract-gate=regression", "--extract-report=r.html")
+    newly = "broken in 2 documents that kept it before (one, two)"
+    kept = "kept in 2 documents that broke it before (one, two)"
+    shows(result, f"  note: rule {SHOWN_SUM}: {newly}", f"  note: rule {PERIOD}: {kept}")
+    assert f"rule {SUM}: {newly}" in text_of(pytester, "r.html")
 
 
 def test_rules_of_the_manual_are_yaml_and_compile():
     page = (resources.files("pytest_extract.docs") / "rules.md").read_text(encoding="utf-8")
-    names = ("total", "start", "end", "item_count", "net", "tax")
     lines = {"type": "array", "items": {"type": "object", "properties": {"amount": {"type": "number"}}}}
     rows = {"type": "object", "properties": {"total": {"type": "number"}, "lines": lines}}
-    schema = {
-        "type": "object",
-        "properties": {**{name: {} for name in names}, "items": {"type": "array", "items": rows}},
-    }
+    names = {key: {} for key in ("total", "start", "end", "item_count", "net", "tax")}
+    schema = {"type": "object", "properties": {**names, "items": {"type": "array", "items": rows}}}
     written = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
     rules = [rule for each in written for rule in each.get("rules", ())]
     assert len(compile_schema(schema, rules=rules).rules) == 6
 
 
 def test_the_score_command_shows_rules(tmp_path, capsys):
-    for name, value in (("schema", SCHEMA), ("gold", GOLD), ("output", {**OUTPUT, "item_count": 3})):
+    values = {"schema": SCHEMA, "gold": GOLD, "output": {**OFF, "item_count": 3}}
+    for name, value in values.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
-    main(["score", *(str(tmp_path / f"{name}.json") for name in ("schema", "gold", "output"))])
+    main(["score", *(str(tmp_path / f"{name}.json") for name in values)])
     shown = capsys.readouterr().out
     assert "rule count(items) == item_count is broken: count(items) = 2, item_count = 3 (off by 1)" in shown
     assert "rules_held           0" in shown

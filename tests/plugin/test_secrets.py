@@ -1,18 +1,13 @@
 """What is scored live is what is scored on replay, and no secret leaves a run."""
 
-from __future__ import annotations
-
-import json
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_extract import redact as secrets
 from pytest_extract.redact import NOTHING_KNOWN
-from pytest_extract.results import read_results
+from tests.plugin.conftest import plain_and_workers, refused, results, shows, text_of
 from tests.redact.corpus import IN_MESSAGES, LEGAL, SECRETS, made
 
 SCHEMA = {
@@ -46,10 +41,11 @@ def extractor():
         return value if kind == "value" else '```json\\n' + __import__("json").dumps(value) + '\\n```'
     return extract
 """
+KEY = "openai, project"
 
 
 @pytest.fixture(autouse=True)
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def project(pytester, monkeypatch):
     monkeypatch.setattr(secrets, "_current", None)
     secrets.TALLY.taken()
     monkeypatch.setenv("CACHE_KEY", "invoices")
@@ -57,50 +53,44 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeconftest(GIVES)
 
 
-def write_cases(folder: Path, documents: list[str], golds: list[Any]) -> None:
-    cases = [
-        {"id": document.replace(" ", "-"), "text": document, "schema": SCHEMA, "gold": gold}
-        for document, gold in zip(documents, golds, strict=True)
-    ]
-    (folder / "all.extract.yaml").write_text(json.dumps({"cases": cases}))
+@pytest.fixture
+def scores(pytester):
+    def read(name):
+        return [(each.nodeid, each.attempts[0].score, each.attempts[0].output) for each in results(pytester, name)]
+
+    return read
 
 
-def scores(path: Path) -> list[Any]:
-    return [(each.nodeid, each.attempts[0].score, each.attempts[0].output) for each in read_results(path).results]
-
-
-@pytest.mark.parametrize("replay", [["--extract-record=none"], ["--extract-from=live.jsonl"]], ids=["record", "from"])
-def test_data_is_scored_live_as_it_is_replayed(pytester: pytest.Pytester, replay: list[str]) -> None:
+@pytest.mark.parametrize("replay", ["--extract-record=none", "--extract-from=live.jsonl"])
+def test_data_is_scored_live_as_it_is_replayed(pytester, write_suite, scores, replay):
     golds = [{"right": value, "wrong": "something else", "label": str(value)} for value in LEGAL]
-    write_cases(pytester.path, [f"legal {index}" for index in range(len(LEGAL))], golds)
-    common = ["--extract-baseline=base.json", "-q"]
-    live = pytester.runpytest(
-        *common, "--extract-record=once", "--extract-report=live.jsonl", "--extract-update-baseline", "--extract-gate=none"
-    )  # fmt: skip
-    assert live.ret == 0
-    again = pytester.runpytest(*common, *replay, "--extract-report=again.jsonl", "--extract-gate=regression")
-    assert again.ret == 0
-    assert len(scores(pytester.path / "live.jsonl")) == len(LEGAL)
-    assert scores(pytester.path / "live.jsonl") == scores(pytester.path / "again.jsonl")
-    for text in (live.stdout.str(), again.stdout.str(), (pytester.path / "again.jsonl").read_text()):
+    write_suite([{"text": f"legal {index}", "gold": gold} for index, gold in enumerate(golds)], schema=SCHEMA)
+    base = "--extract-baseline=base.json"
+    recording = ("--extract-record=once", "--extract-report=live.jsonl", "--extract-gate=none")
+    live = pytester.runpytest(base, "--extract-update-baseline", *recording)
+    again = pytester.runpytest(base, "--extract-gate=regression", replay, "--extract-report=again.jsonl")
+    assert live.ret == again.ret == 0
+    assert len(scores("live.jsonl")) == len(LEGAL)
+    assert scores("live.jsonl") == scores("again.jsonl")
+    for text in (live.stdout.str(), again.stdout.str(), text_of(pytester, "again.jsonl")):
         assert "redacted" not in text
         assert "not recorded" not in text
-    again.stdout.fnmatch_lines(["PASS. *no result changed*"])
+    shows(again, "PASS. *no result changed*")
 
 
 @pytest.mark.slow
-def test_no_secret_leaves_a_run(pytester: pytest.Pytester) -> None:
+def test_no_secret_leaves_a_run(pytester, run, write_suite):
     planted = [*[*SECRETS.values()][::4], made("{a33}")]  # tests/redact knows every form
     kinds = [f"{kind} {index}" for index in range(len(planted)) for kind in ("value", "text")]
     raising = [f"raises {index}" for index in range(len(planted) + len(IN_MESSAGES))]
-    write_cases(pytester.path, [*kinds, *raising], [{"right": "a", "wrong": "b", "label": "c"}] * len(kinds + raising))
-    run = pytester.runpytest(
-        "-l", "-vv", "--extract-concurrency=1", "--junitxml=junit.xml", "-o", "junit_logging=all", "--extract-record=once", "--extract-report=r.jsonl",
-        "--extract-report=r.html", "--extract-report=r.md", "--extract-report=r.csv", "--extract-baseline=base.json",
-        "--extract-update-baseline", "--extract-force",
-    )  # fmt: skip
-    run.assert_outcomes(failed=len(kinds) + len(raising))
-    texts = {"terminal": run.stdout.str() + run.stderr.str()}
+    gold = {"right": "a", "wrong": "b", "label": "c"}
+    write_suite([{"text": text, "gold": gold} for text in (*kinds, *raising)], schema=SCHEMA)
+    reports = [f"--extract-report=r.{suffix}" for suffix in ("jsonl", "html", "md", "csv")]
+    junit = ("--junitxml=junit.xml", "-o", "junit_logging=all")
+    baseline = ("--extract-baseline=base.json", "--extract-update-baseline", "--extract-force")
+    verbose = ("-l", "-vv", "--extract-concurrency=1", "--extract-record=once")
+    result = run(*verbose, *reports, *junit, *baseline, failed=len(kinds) + len(raising))
+    texts = {"terminal": result.stdout.str() + result.stderr.str()}
     (pytester.path / "conftest.py").unlink()
     for path in pytester.path.rglob("*"):
         if path.is_file() and path.suffix not in {".pyc", ".yaml"}:
@@ -114,7 +104,7 @@ def test_no_secret_leaves_a_run(pytester: pytest.Pytester) -> None:
     assert sum(int(count) for count, place in told if place == "result") >= len(kinds)
     assert sum(int(count) for count, place in told if place == "error message") >= len(raising)
     assert "MODEL_API_KEY" in summary
-    assert "not recorded: all.extract.yaml::value-0: the output holds a secret (API key) at " in summary
+    assert "not recorded: all.extract.yaml::c0: the output holds a secret (API key) at " in summary
     assert not list(pytester.path.glob("extract-recordings/**/*.json"))
 
 
@@ -140,79 +130,60 @@ def test_a_log_that_is_no_ones(caplog):
 """
 
 
-def test_logs_that_are_shown_at_once_hold_no_secret(pytester: pytest.Pytester) -> None:
+def test_logs_that_are_shown_at_once_hold_no_secret(pytester, write_suite):
     key = made("{a33}")
     pytester.makepyfile(conftest=LOGS.replace("KEY", key))
     pytester.makepyfile(test_own="from conftest import test_a_log_that_is_no_ones")
-    write_cases(pytester.path, ["a", "b"], [{"right": "a"}, {"right": "z"}])
-    run = pytester.runpytest_subprocess(
-        "--log-cli-level=DEBUG", "--log-file=log.txt", "--log-file-level=DEBUG", "--junitxml=junit.xml",
-        "-o", "junit_logging=all", "-o", "log_format=%(name)s %(levelname)s %(message)s", "--color=yes",
-    )  # fmt: skip
+    write_suite([{"gold": {"right": "a"}}, {"gold": {"right": "z"}}], schema=SCHEMA)
+    to_file = ("--log-file=log.txt", "--log-file-level=DEBUG", "--log-cli-level=DEBUG", "--color=yes")
+    settings = ("-o", "junit_logging=all", "-o", "log_format=%(name)s %(levelname)s %(message)s")
+    run = pytester.runpytest_subprocess(*to_file, "--junitxml=junit.xml", *settings)
     run.assert_outcomes(passed=2, failed=1)
-    logged = (pytester.path / "log.txt").read_text()
-    for text in (run.stdout.str() + run.stderr.str(), logged, (pytester.path / "junit.xml").read_text()):
+    logged = text_of(pytester, "log.txt")
+    for text in (run.stdout.str() + run.stderr.str(), logged, text_of(pytester, "junit.xml")):
         assert "no answer" in text
-        assert key not in text
-        assert "##vso" not in text
-        assert "\x1b[2J" not in text
+        assert [each for each in (key, "##vso", "\x1b[2J") if each in text] == []
     assert "[redacted: " in logged
     assert "ConnectionError: refused for [redacted: MODEL_API_KEY]" in logged
 
 
-def test_the_past_run_says_why_it_cannot_decide_again(pytester: pytest.Pytester) -> None:
-    write_cases(pytester.path, ["value 0"], [{"right": "a"}])
+def test_the_past_run_says_why_it_cannot_decide_again(pytester, run, write_case):
+    write_case("a", "value 0", schema=SCHEMA, gold={"right": "a"})
     pytester.runpytest("--extract-report=live.jsonl")
-    again = pytester.runpytest("--extract-from=live.jsonl", "-rs")
-    again.assert_outcomes(skipped=1)
-    again.stdout.fnmatch_lines(
-        ["*not run: the past run did not keep this output: the output holds a secret (API key)*"]
-    )
+    lines = ["*not run: the past run did not keep this output: the output holds a secret (API key)*"]
+    run("--extract-from=live.jsonl", "-rs", skipped=1, lines=lines)
 
 
-def test_an_allowed_secret_is_recorded(pytester: pytest.Pytester) -> None:
-    (found,) = NOTHING_KNOWN.find(SECRETS["openai, project"])
-    write_cases(pytester.path, ["value 0"], [{"right": "a"}])
-    allowed = ["-o", f"extract_allow_secrets={found.fingerprint}"]
+@pytest.mark.parametrize("why", ["allowed", "in the gold"])
+def test_a_secret_that_is_allowed_or_that_the_gold_holds_is_data(pytester, write_case, scores, why):
+    (found,) = NOTHING_KNOWN.find(SECRETS[KEY])
+    allowed = ["-o", f"extract_allow_secrets={found.fingerprint}"] if why == "allowed" else []
+    write_case("a", "value 0", schema=SCHEMA, gold={"right": "a" if allowed else f"see {SECRETS[KEY]}"})
     live = pytester.runpytest("--extract-record=once", "--extract-report=live.jsonl", *allowed)
     live.stdout.no_fnmatch_line("*redacted*")
-    assert SECRETS["openai, project"] in (pytester.path / "live.jsonl").read_text()
+    assert SECRETS[KEY] in text_of(pytester, "live.jsonl")
     pytester.runpytest("--extract-record=none", "--extract-report=again.jsonl", *allowed)
-    assert scores(pytester.path / "live.jsonl") == scores(pytester.path / "again.jsonl")
+    assert scores("live.jsonl") == scores("again.jsonl")
 
 
-def test_a_bad_fingerprint_is_a_mistake(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("-o", "extract_allow_secrets=nonsense")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*extract_allow_secrets: 'nonsense' must be a fingerprint of 16 hexadecimal digits*"])
+def test_a_bad_fingerprint_is_a_mistake(pytester):
+    told = "*extract_allow_secrets: 'nonsense' must be a fingerprint of 16 hexadecimal digits*"
+    refused(pytester.runpytest("-o", "extract_allow_secrets=nonsense"), told)
 
 
-def test_a_secret_that_the_gold_holds_is_data(pytester: pytest.Pytester) -> None:
-    write_cases(pytester.path, ["value 0"], [{"right": f"see {SECRETS['openai, project']}"}])
-    live = pytester.runpytest("--extract-record=once", "--extract-report=live.jsonl")
-    live.stdout.no_fnmatch_line("*redacted*")
-    pytester.runpytest("--extract-record=none", "--extract-report=again.jsonl")
-    assert scores(pytester.path / "live.jsonl") == scores(pytester.path / "again.jsonl")
+@pytest.mark.parametrize(("mode", "gold"), [("fix", {"right": "a"})])
+def test_a_gold_takes_no_secret(pytester, run, write_case, write_extractor, mode, gold):
+    write_extractor(f"return {{'right': {SECRETS[KEY]!r}}}")
+    write_case("a", "a", schema=SCHEMA, gold=gold)
+    before = text_of(pytester, "a.extract.yaml")
+    lines = ["golds: 1 kept", "*the output holds a secret (API key)*"]
+    run(f"--extract-update-gold={mode}", "--extract-force", lines=lines)
+    assert text_of(pytester, "a.extract.yaml") == before
+    assert not (pytester.path / "a.gold.json").exists()
 
 
-def test_a_gold_takes_no_secret(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest("""
-import pytest
-from tests.redact.corpus import SECRETS
-
-@pytest.fixture
-def extractor():
-    return lambda document: {"right": SECRETS["openai, project"]}
-""")
-    write_cases(pytester.path, ["a"], [{"right": "a"}])
-    before = (pytester.path / "all.extract.yaml").read_text()
-    result = pytester.runpytest("--extract-update-gold=fix", "--extract-force")
-    assert (pytester.path / "all.extract.yaml").read_text() == before
-    result.stdout.fnmatch_lines(["golds: 1 kept", "*the output holds a secret (API key)*"])
-
-
-@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
-def test_a_variable_that_a_fixture_sets_counts(pytester: pytest.Pytester, args: list[str]) -> None:
+@plain_and_workers
+def test_a_variable_that_a_fixture_sets_counts(pytester, write_case, workers):
     pytester.makeconftest("""
 import os
 import pytest
@@ -225,45 +196,34 @@ def extractor():
         raise RuntimeError("no such key: " + os.environ["FROM_DOTENV_API_KEY"])
     return extract
 """)
-    write_cases(pytester.path, ["a"], [{"right": "a"}])
-    result = pytester.runpytest("--junitxml=junit.xml", *args)
-    assert made("{a31}") not in result.stdout.str() + (pytester.path / "junit.xml").read_text()
-    result.stdout.fnmatch_lines(["redacted: FROM_DOTENV_API_KEY in 1 error message"])
+    write_case("a", "a", schema=SCHEMA, gold={"right": "a"})
+    result = pytester.runpytest("--junitxml=junit.xml", *workers)
+    assert made("{a31}") not in result.stdout.str() + text_of(pytester, "junit.xml")
+    shows(result, "redacted: FROM_DOTENV_API_KEY in 1 error message")
 
 
 ODD = "odd\x1b\u202e\u2066name"
+TURNING = "\x1b\u202e\u2066"
 
 
-def test_names_with_control_and_direction_characters_leave_junit_whole(pytester: pytest.Pytester) -> None:
-    case = {"text": "legal 0", "schema": SCHEMA, "gold": {"right": "x"}}
-    (pytester.path / f"{ODD}.extract.yaml").write_text(json.dumps(case))
+def test_names_with_control_and_direction_characters_leave_junit_whole(pytester, run, write_case):
+    write_case(ODD, "legal 0", schema=SCHEMA, gold={"right": "x"})
     args = (f"--extract-model=m/{ODD}", "--junitxml=junit.xml", "-v", "-o", "junit_family=xunit1")
-    result = pytester.runpytest(*args, f"{ODD}.extract.yaml")
-    result.assert_outcomes(failed=1)
-    tree = ET.parse(pytester.path / "junit.xml")  # what the run has just written
-    (testcase,) = tree.iter("testcase")
+    result = run(*args, f"{ODD}.extract.yaml", failed=1)
+    (testcase,) = ET.parse(pytester.path / "junit.xml").iter("testcase")  # what the run has just written
     shown = "odd\\x1b\\u202e\\u2066name"
     assert shown in testcase.attrib["classname"]
     assert testcase.attrib["file"] == f"{shown}.extract.yaml"
     assert f"[m/{shown}]" in testcase.attrib["name"]
-    lines = [line for line in result.outlines if "::" in line]
+    lines = "".join(line for line in result.outlines if "::" in line)
     assert lines
-    assert not any(char in line for line in lines for char in "\x1b\u202e\u2066")
-    again = pytester.runpytest(*args, "--lf", f"{ODD}.extract.yaml")
-    again.assert_outcomes(failed=1)
+    assert not any(char in lines for char in TURNING)
+    run(*args, "--lf", f"{ODD}.extract.yaml", failed=1)
 
 
-def test_an_exception_cannot_turn_the_terminals_direction(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest("""
-import pytest
-
-@pytest.fixture
-def extractor():
-    def extract(document):
-        raise RuntimeError("total \\u202e12.50\\u2066 EUR")
-    return extract
-""")
-    write_cases(pytester.path, ["a"], [{"right": "a"}])
+def test_an_exception_cannot_turn_the_terminals_direction(pytester, write_case, write_extractor):
+    write_extractor('raise RuntimeError("total \\u202e12.50\\u2066 EUR")')
+    write_case("a")
     text = pytester.runpytest("-rA").stdout.str()
     assert "\\u202e12.50\\u2066" in text
-    assert not any(char in text.replace("\\u", "") for char in "\u202e\u2066")
+    assert not any(char in text for char in "\u202e\u2066")

@@ -180,7 +180,7 @@ class GoldWriter:
 
     def write_drafts(self) -> None:
         """Write the golds that were not there, each with its review; in the order of their files."""
-        pending = [self._outputs[place] for place in sorted(self._outputs)]
+        pending = [self._outputs[place] for place in sorted(self._outputs) if self._outputs[place][1]]
         drafts = [
             draft_gold(case.scorer, outputs, locator(case.document), is_exact=partial(stands_exactly, case.document))
             for case, outputs in pending

@@ -171,7 +171,7 @@ def test_a_bad_fingerprint_is_a_mistake(pytester):
     refused(pytester.runpytest("-o", "extract_allow_secrets=nonsense"), told)
 
 
-@pytest.mark.parametrize(("mode", "gold"), [("fix", {"right": "a"})])
+@pytest.mark.parametrize(("mode", "gold"), [("fix", {"right": "a"}), ("new", "a.gold.json")])
 def test_a_gold_takes_no_secret(pytester, run, write_case, write_extractor, mode, gold):
     write_extractor(f"return {{'right': {SECRETS[KEY]!r}}}")
     write_case("a", "a", schema=SCHEMA, gold=gold)

@@ -86,22 +86,6 @@ def write_case(pytester: pytest.Pytester) -> Callable[..., None]:
 
 
 @pytest.fixture
-def run(pytester):
-    """Run pytest; hold how its tests ended (`passed=1`), lines that it tells in this order, or a usage error's line."""
-
-    def run(*args, tells=(), refuses=None, **outcomes):
-        result = pytester.runpytest(*args)
-        if outcomes:
-            result.assert_outcomes(**outcomes)
-        if refuses is not None:
-            refused(result, refuses)
-        shows(result, *([tells] if isinstance(tells, str) else tells))
-        return result
-
-    return run
-
-
-@pytest.fixture
 def write_files(pytester):
     """Write files below the root by their path: a text, bytes, or what is written as JSON."""
 

@@ -75,7 +75,7 @@ def test_an_assert_shows_the_diff(pytester, run):
         'E *vendor  text  mismatch  gold "ACME GmbH"  extracted "ACME Gmbh"  ACME Gmb?H→h?*',
         "E *assert Gold(1) is None",
     ]
-    run(failed=2, tells=diff)
+    run(failed=2, lines=diff)
 
 
 @pytest.mark.parametrize(

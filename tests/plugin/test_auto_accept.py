@@ -53,23 +53,21 @@ def words(result):
 
 def test_a_precision_that_the_cases_show_or_are_too_few_for(pytester, write, run):
     write(40, auto_accept=RULE)
-    result = run("--extract-report=page.html", "--extract-report=r.md")
-    assert result.ret == 0
+    result = run("--extract-report=page.html", "--extract-report=r.md", status=0)
     assert "auto-accept at confidence 0.9 holds 90 %: 40 of 40 accepted values right (100 %)" in words(result)
     assert "holds 90" in text_of(pytester, "page.html")
     assert "holds 90 %" in text_of(pytester, "r.md")
     write(10, auto_accept={**RULE, "precision": 0.99})
     for inconclusive, status in (("warn", 0), ("pass", 0), ("fail", 1)):
-        result = run(f"--extract-inconclusive={inconclusive}")
-        assert result.ret == status
+        result = run(f"--extract-inconclusive={inconclusive}", status=status)
         assert "about 299 cases without a wrong value would show it" in words(result)
 
 
 def test_a_precision_that_is_missed_fails_the_run_and_the_command_shows_calibration(pytester, write, run, report):
     write(20, wrong=5, auto_accept=RULE)
     for gate, status in (("none", 0), ("case", 1)):
-        result = run("--extract-report=r.md", "--extract-report=r.jsonl", f"--extract-gate={gate}", passed=20)
-        assert result.ret == status
+        files = ("--extract-report=r.md", "--extract-report=r.jsonl")
+        result = run(*files, f"--extract-gate={gate}", passed=20, status=status)
         assert "auto-accept at confidence 0.9 misses 90 %: 15 of 20 accepted values right (75 %)" in words(result)
         assert "accepted and wrong: total 5" in words(result)
         assert ("❌" in text_of(pytester, "r.md")) is (status == 1)
@@ -87,11 +85,11 @@ def test_a_precision_that_is_missed_fails_the_run_and_the_command_shows_calibrat
 def test_its_measures_have_thresholds_baselines_and_reports(pytester, write, run, report):
     write(3, wrong=1, auto_accept={"confidence": 0.9}, thresholds={"auto_accept_precision": 0.8})
     files = ("--extract-report=r.jsonl", "--extract-baseline=b.json", "--extract-update-baseline")
-    run(*files, passed=2, failed=1, tells="*auto_accept_precision 0 is below 0.8*")
+    run(*files, passed=2, failed=1, lines=["*auto_accept_precision 0 is below 0.8*"])
     assert '"auto_accept_coverage": [0.5]' in json.dumps(json.loads(text_of(pytester, "b.json")))
     assert "auto_accept_precision 0.6667" in " ".join(report()[1].split())
     write(1, thresholds={"auto_accept_coverage": 0.1})
-    run(failed=1, tells="*auto_accept_coverage cannot be checked: what it is made of is not there (*")
+    run(failed=1, lines=["*auto_accept_coverage cannot be checked: what it is made of is not there (*"])
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import pytest
 from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.litellm import LitellmExtractor, LlmError, check_model, load_litellm, price, price_table
-from tests.llm_server import MODEL, LlmServer, answer, dripping, failed, llm_server, refused
-from tests.plugin.conftest import GOLD, results
+from tests.llm_server import MODEL, LlmServer, answer, dripping, failed, llm_server
+from tests.llm_server import refused as declined
+from tests.plugin.conftest import GOLD, refused, results
 
 __all__ = ["llm_server"]
 try:
@@ -40,7 +41,7 @@ def write_documents(write_case):
 REPLIES = {
     "bare": RIGHT,
     "fenced": answer(f"Here:\n```json\n{json.dumps(GOLD)}\n```"),
-    "declined": refused("I cannot"),
+    "declined": declined("I cannot"),
     "down": failed(401, "Incorrect API key"),
 }
 
@@ -49,8 +50,8 @@ def test_a_model_is_called_where_there_is_no_extractor(write_case, run, llm_serv
     llm_server.otherwise = lambda body: next(REPLIES[name] for name in REPLIES if f"a {name} one" in json.dumps(body))
     for name in REPLIES:
         write_case(name, f"a {name} one")
-    broken, declined = "BROKEN: *Incorrect API key*", "  refusal: *I cannot*"
-    result = run(ASKED, passed=2, failed=2, tells=[declined, broken, "tokens: 33 in, 21 out; cost: *"])
+    told = ["  refusal: *I cannot*", "BROKEN: *Incorrect API key*", "tokens: 33 in, 21 out; cost: *"]
+    result = run(ASKED, passed=2, failed=2, lines=told)
     result.stdout.no_fnmatch_line("*Traceback*")
     assert len(llm_server.requests) == 4
 
@@ -67,7 +68,7 @@ def test_structured_mode_holds_the_model_to_the_schema_and_lists_what_is_lost(py
     lost = "structured output is not held to `pattern` at /properties/vendor"
     for mode in ("once", "none"):
         args = [ASKED, "--extract-mode=structured", "--extract-report=r.jsonl", f"--extract-record={mode}"]
-        run(*args, passed=1, tells=f"requests changed: 1 case: {lost}")
+        run(*args, passed=1, lines=[f"requests changed: 1 case: {lost}"])
         (attempt,) = results(pytester)[0].attempts
         assert (attempt.output, attempt.adjustments) == ('{"vendor": "ACME"}', (lost,))
     (body,) = llm_server.bodies
@@ -100,14 +101,14 @@ def test_a_fixture_that_hands_mode_and_model_on_is_told_as_early(pytester, write
     )
     write_case("a", schema={"type": "object"}, gold={"vendor": "ACME"})
     strict = "*at /: an object with any keys: no strict schema says that*"
-    run(ASKED, "--extract-mode=structured", refuses=strict)
+    refused(run(ASKED, "--extract-mode=structured"), strict)
     run(ASKED, failed=1)
 
 
 def test_a_wrong_placeholder_of_a_prompt_is_told_before_the_first_call(write_case, write_files, run, llm_server):
     write_files({"p.md": "Read it.\nBy {schema_str}: {document}"})
     write_case("a")
-    run(ASKED, "--extract-prompt=p.md", refuses="*p.md:2:4: no placeholder {schema_str}*")
+    refused(run(ASKED, "--extract-prompt=p.md"), "*p.md:2:4: no placeholder {schema_str}*")
     assert llm_server.bodies == []
 
 
@@ -130,7 +131,7 @@ def test_a_model_that_takes_no_temperature_is_asked_without_and_the_run_says_so(
     text = f"{MODEL} refuses the option `temperature`: asked without it"
     for _ in range(2):  # the second run replays
         args = [ASKED, ONE_BY_ONE, "--extract-record=once", "--extract-report=r.jsonl"]
-        run(*args, passed=3, tells=f"requests changed: 3 cases: {text}")
+        run(*args, passed=3, lines=[f"requests changed: 3 cases: {text}"])
         assert {each.attempts[0].adjustments for each in results(pytester)} == {(text,)}
     assert len(llm_server.requests) == 4
 
@@ -188,7 +189,7 @@ def test_a_run_ends_such_calls_and_tells_the_cause_once(write_documents, run, ll
     llm_server.otherwise = failed(401, "Incorrect API key provided: not-a-key")
     write_documents(12)
     told = [f"BROKEN: {MODEL}: *Incorrect API key*", "no call of this model can succeed: *", "11 more cases failed *"]
-    run(ASKED, ONE_BY_ONE, "-q", failed=12, tells=told)
+    run(ASKED, ONE_BY_ONE, "-q", failed=12, lines=told)
     assert len(llm_server.requests) == 3
 
 
@@ -198,7 +199,7 @@ def test_a_judge_without_access_is_asked_three_times(write_case, run, llm_server
     for number in range(10):
         write_case(f"c{number}", {"a": f"automobile {number}"}, schema=schema, gold={"a": "car"})
     judge = ("--extract-judge=llm", f"--extract-judge-model={MODEL}")
-    run(*judge, ONE_BY_ONE, "-q", failed=10, tells="9 more cases failed for the same reason: *")
+    run(*judge, ONE_BY_ONE, "-q", failed=10, lines=["9 more cases failed for the same reason: *"])
     assert len(llm_server.requests) == 3
 
 
@@ -214,7 +215,7 @@ def test_a_key_that_is_not_set_is_named_at_once(write_documents, run, llm_server
     for change in (lambda name: monkeypatch.setenv(name, ""), monkeypatch.delenv):
         change("OPENAI_API_KEY")
         told = [f"BROKEN: {MODEL}: OPENAI_API_KEY is not set (*", "19 more cases failed*"]
-        assert run(ASKED, "-q", failed=20, tells=told).duration < 20
+        assert run(ASKED, "-q", failed=20, lines=told).duration < 20
     assert llm_server.requests == []
 
 
@@ -225,7 +226,7 @@ def test_an_unreachable_host_is_tried_a_little(write_documents, run, monkeypatch
             monkeypatch.setenv(name, value)
     write_documents(20)
     told = [f"BROKEN: {MODEL} after 3 attempts: *(ConnectionRefusedError: *", "19 more cases failed*"]
-    assert run(ASKED, "-q", failed=20, tells=told).duration < 30
+    assert run(ASKED, "-q", failed=20, lines=told).duration < 30
 
 
 def test_the_verdict_says_whether_the_provider_served_another_build(pytester, write_case, run, llm_server):
@@ -240,13 +241,13 @@ def test_the_verdict_says_whether_the_provider_served_another_build(pytester, wr
     run(*baseline, "--extract-update-baseline", "--extract-repeat=1", "--extract-record=once", passed=3)
     gate = (*baseline, "--extract-gate=regression")
     same = f"  note: [[]{MODEL}] the provider served the same build of the model in 3 cases"
-    run(*gate, "--extract-report=r.jsonl", tells=same)
+    run(*gate, "--extract-report=r.jsonl", lines=[same])
     run(*gate, "--extract-record=none").stdout.no_fnmatch_line("*same build*")
     (build,) = {result.attempts[0].build for result in results(pytester)}
     assert str(build).endswith("test-model fp_a")
     llm_server.otherwise = served('{"vendor": "ACME Inc"}', "fp_b")
     told = "*another build of the model in 3 of 3 cases: *test-model fp_b, was *test-model fp_a"
-    run(*gate, tells=["WORSE.*", f"  note: [[]{MODEL}] same prompt and code, {told}"])
+    run(*gate, lines=["WORSE.*", f"  note: [[]{MODEL}] same prompt and code, {told}"])
 
 
 # names and prices of models
@@ -274,9 +275,9 @@ def test_a_run_with_such_a_name_ends_before_the_first_case(pytester, write_case,
     judged = {"type": "object", "properties": {"vendor": {"type": "string", "x-eval-compare": "semantic"}}}
     write_case("a", schema=judged, gold={"vendor": "ACME GmbH"})
     told = "*--extract-model=gpt4o: no model 'gpt4o': *did you mean 'gpt-4o'*"
-    run("--extract-model=gpt4o", refuses=told).stdout.no_fnmatch_line("*broken*")
+    refused(run("--extract-model=gpt4o"), told)
     write_extractor("return document.text")
-    run("--extract-judge-model=gpt4o", refuses="*--extract-judge-model=gpt4o: no model 'gpt4o'*")
+    refused(run("--extract-judge-model=gpt4o"), "*--extract-judge-model=gpt4o: no model 'gpt4o'*")
     write_extractor("return document.text", "document, model")
     write_case("a")
     run("--extract-model=house blend", passed=1)  # an extractor's own names are its own business

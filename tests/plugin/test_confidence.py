@@ -8,7 +8,7 @@ import json
 import pytest
 
 from pytest_extract.core.measures import SCORE_MEASURES
-from tests.plugin.conftest import results, text_of
+from tests.plugin.conftest import refused, results, text_of
 from tests.service_answers import ANSWERS, BARE, SCHEMA
 
 WRONG = {**BARE, "total": 145.06}
@@ -60,7 +60,7 @@ def test_answers_of_services_through_record_replay_results_and_reports(pytester,
 
 def test_a_failing_field_shows_its_confidence(write, run, echo):
     write("a", ANSWERS["extend"], confidence="extend")
-    run(tells=["*total*mismatch*gold 145.06*extracted 154.06*", "*confidence 0.9*"])
+    run(lines=["*total*mismatch*gold 145.06*extracted 154.06*", "*confidence 0.9*"])
 
 
 def test_an_undeclared_answer_gets_a_sentence_that_declares_it(write, run, echo):
@@ -85,10 +85,10 @@ def test_the_ini_file_declares_all_cases_and_a_case_itself(pytester, write, writ
 
 
 def test_wrong_declarations_are_reported_before_the_first_call(write_files, run, echo):
-    refused = "*extract_confidence: 'extnd' must be *not 'extnd'; did you mean 'extend'?*"
-    run("-o", "extract_confidence=extnd", refuses=refused)
+    told = "*extract_confidence: 'extnd' must be *not 'extnd'; did you mean 'extend'?*"
+    refused(run("-o", "extract_confidence=extnd"), told)
     write_files({"a.extract.yaml": "text: x\nschema: {type: object}\ngold: {}\nconfidence:\n  wraper: {}\n"})
-    run(tells="*a.extract.yaml:5:*confidence has no key 'wraper'; did you mean 'wrapper'?*")
+    run(lines=["*a.extract.yaml:5:*confidence has no key 'wraper'; did you mean 'wrapper'?*"])
 
 
 BESIDE = """
@@ -115,7 +115,7 @@ def test_confidence_beside_the_output_is_recorded_and_replayed(pytester, write, 
 def test_what_is_no_confidence_breaks_the_case_with_a_sentence(write, write_extractor, run, bad):
     write_extractor(f"return Extraction({{}}, {bad})")
     write("a", BARE)
-    run(failed=1, tells=f"*Extraction({bad.partition('=')[0]}=...)*")
+    run(failed=1, lines=[f"*Extraction({bad.partition('=')[0]}=...)*"])
 
 
 def test_a_new_gold_holds_the_bare_values(pytester, write, write_files, run, echo):
@@ -130,6 +130,6 @@ def test_a_secret_in_a_citation_is_not_recorded(pytester, write, write_extractor
     cited = "citations={'total': [os.environ['SERVICE_API_KEY']]}"
     write_extractor(f"return Extraction(json.loads(document.text), {cited})")
     write("a", BARE)
-    run("--extract-record=all", "--extract-report=r.jsonl", failed=1, tells="not recorded: *SERVICE_API_KEY*")
+    run("--extract-record=all", "--extract-report=r.jsonl", failed=1, lines=["not recorded: *SERVICE_API_KEY*"])
     (written,) = pytester.path.rglob("*.json*")
     assert "TOPSECRET" not in written.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from importlib import resources
 import pytest
 
 from pytest_extract.cli import main
-from tests.plugin.conftest import ECHO, plain_and_workers, results
+from tests.plugin.conftest import ECHO, plain_and_workers, refused, results
 
 INITIALS = """
 from pytest_extract import extend
@@ -60,7 +60,7 @@ def test_a_decorated_function_of_a_conftest_is_a_metric_of_this_session(pytester
     case()
     run(passed=1)
     pytester.makeconftest(ECHO)
-    run(errors=1, tells="*no metric 'initials'*")
+    run(errors=1, lines=["*no metric 'initials'*"])
 
 
 @plain_and_workers
@@ -70,15 +70,15 @@ def test_what_a_folder_brings_along_holds_there_and_below(pytester, case, write_
         write_files({f"{folder}/conftest.py": text})
         case(f"{folder}/a")
     told = "*other/a.extract.yaml:1:*no metric 'initials'*"
-    run(*workers, passed=2, failed=1, errors=1, tells=[told, "FAILED near/own/a.extract.yaml::a*"])
+    run(*workers, passed=2, failed=1, errors=1, lines=[told, "FAILED near/own/a.extract.yaml::a*"])
 
 
 @pytest.mark.parametrize(
     ("answer", "outcome", "told"),
     [
-        ("Extensions.of(initials)", "passed", ()),
-        ("[initials]", "passed", ()),
-        ("(each for each in [initials])", "passed", ()),
+        ("Extensions.of(initials)", "passed", "*1 passed*"),
+        ("[initials]", "passed", "*1 passed*"),
+        ("(each for each in [initials])", "passed", "*1 passed*"),
         ("7", "errors", "*pytest_extract_extensions must return*not 7"),
         ("[len]", "errors", "*an extension is a function with a decorator*"),
     ],
@@ -86,7 +86,7 @@ def test_what_a_folder_brings_along_holds_there_and_below(pytester, case, write_
 def test_the_hook_of_a_conftest_gives_extensions(pytester, case, run, answer, outcome, told):
     pytester.makeconftest(ECHO + HOOK.format(answer=answer))
     case()
-    run(tells=told, **{outcome: 1})
+    run(lines=[told], **{outcome: 1})
 
 
 def test_a_conftest_overrides_third_party_plugins_and_two_of_them_clash(pytester, case, run):
@@ -96,7 +96,7 @@ def test_a_conftest_overrides_third_party_plugins_and_two_of_them_clash(pytester
     case()
     run("-p", "ours", passed=1)
     clash = "*the metric 'initials' is brought along by two plugins, 'ours' and 'theirs'"
-    run("-p", "ours", "-p", "theirs", errors=1, tells=clash)
+    run("-p", "ours", "-p", "theirs", errors=1, lines=[clash])
     pytester.makeconftest(ECHO + NOTHING_ALIKE)
     run("-p", "ours", failed=1)
 
@@ -111,7 +111,7 @@ def test_a_wrong_use_is_a_collection_error(pytester, case, run):
         "*no parameter 'mots'; did you mean 'most'?",
         "*parameter 'most' must be a whole number, not 'two'",
     ]
-    run("--collect-only", errors=3, tells=told)
+    run("--collect-only", errors=3, lines=told)
 
 
 def test_a_post_processor_in_a_case(pytester, write_case, run):
@@ -130,7 +130,7 @@ def clumsy(results, transformed):
     write_case("a", {"name": ""}, schema=named("exact"), **keys)
     write_case("b", {"name": ""}, schema=named("exact"), **keys, post_process=nulls)
     write_case("c", post_process="clumsy")
-    run(failed=2, passed=1, tells=["*BROKEN*", "*the post-processor 'clumsy' broke: TypeError*"])
+    run(failed=2, passed=1, lines=["*BROKEN*", "*the post-processor 'clumsy' broke: TypeError*"])
 
 
 def test_the_fixture_gives_them_to_plain_tests(pytester, run):
@@ -181,19 +181,19 @@ def test_a_measure_of_a_conftest_is_bounded_reported_and_compared(
         write_suite(cases, schema=schema, thresholds={"measures": {measure: 1.0}})
 
     suite("straight_through")
-    run("--extract-report=r.jsonl", passed=1, failed=1, tells="  straight_through 0 is below 1, by 1")
+    run("--extract-report=r.jsonl", passed=1, failed=1, lines=["  straight_through 0 is below 1, by 1"])
     measured = [each.attempts[0].score.measures["straight_through"] for each in results(pytester)]
     assert sorted(measured) == [0.0, 1.0]
     capsys.readouterr()
     assert main(["report", "r.jsonl"]) == 0
     assert re.search(r"straight_through +0\.5 ", capsys.readouterr().out)
     rule = ("--extract-baseline=b.json", "--extract-rule=measure=straight_through")
-    run("--extract-update-baseline", *rule, tells="baseline written: *")
-    run("--extract-gate=regression", *rule, tells="PASS. straight_through 50.0 %, was 50.0 %*")
+    run("--extract-update-baseline", *rule, lines=["baseline written: *"])
+    run("--extract-gate=regression", *rule, lines=["PASS. straight_through 50.0 %, was 50.0 %*"])
     gate = ("--extract-gate=suite", "-o")
     missed = "*straight_through 0.5000 < 0.9 over 2 cases*"
-    run(*gate, "extract_suite_thresholds=straight_through=0.9", tells=missed)
+    run(*gate, "extract_suite_thresholds=straight_through=0.9", lines=[missed])
     unknown = "*no measure 'strait_through'; did you mean 'straight_through'?"
-    run(*gate, "extract_suite_thresholds=strait_through=0.9", refuses=unknown)
+    refused(run(*gate, "extract_suite_thresholds=strait_through=0.9"), unknown)
     suite("strait_through")
-    run(tells="*: no measure of the project is called 'strait_through'; did you mean 'straight_through'?")
+    run(lines=["*: no measure of the project is called 'strait_through'; did you mean 'straight_through'?"])

@@ -32,7 +32,7 @@ BRIEF = "  vendor  ACME Gmb?H→h?  only the case differs"
 def test_tb_styles(write_case, run, echo, args, diff, crash_lines):
     write_case("acme", BAD)
     summary = "FAILED acme.extract.yaml::acme - pass_rate 0.667 is below 1, *"
-    result = run(*args.split(), failed=1, tells=summary)
+    result = run(*args.split(), failed=1, lines=[summary])
     shown = [each for each in (DIFF, BRIEF) if any(fnmatch(line, each) for line in result.outlines)]
     assert shown == [diff] * bool(diff)
     assert ("worst fields" in result.outlines) is (not diff)  # where a diff is shown, it says all of the only case
@@ -71,7 +71,7 @@ def test_the_width_of_the_terminal_is_kept(write_case, run, echo, monkeypatch):
 def test_v_tells_where_the_values_occur(write_case, run, echo):
     write_case("acme", json.dumps({**BAD, "remark": "not the ACME GmbH"}, indent=1))
     place = "*gold at line 14, column 21; extracted at line 2, column 13"
-    run("-v", tells=["*vendor  text *ACME Gmb?H→h?*", place])
+    run("-v", lines=["*vendor  text *ACME Gmb?H→h?*", place])
     run().stdout.no_fnmatch_line("*gold at line*")
 
 
@@ -81,9 +81,9 @@ def test_the_text_of_a_pdf_is_kept_between_runs(pytester, write_files, run, monk
     case = "document: a.pdf\nschema: {properties: {total: {type: number}}}\ngold: {total: 12.5}"
     write_files({"a.pdf": small_pdf("Total 12.50 EUR"), "a.extract.yaml": case})
     place = "*gold at line 1, column 7; extracted stands nowhere in the document*"
-    run("-v", tells=place)
+    run("-v", lines=[place])
     monkeypatch.setattr("pytest_extract.documents.pdf_pages", lambda *_, **__: ("another text",))
-    run("-v", tells=place)
+    run("-v", lines=[place])
     run("-v", "--cache-clear").stdout.no_fnmatch_line(place)
 
 
@@ -172,7 +172,7 @@ def test_an_integer_of_401_digits_leaves_the_run_whole(pytester, write_case, run
     write_case("other", {"a": "x"}, gold={"a": "y"}, **how)
     files = ["--extract-report=r.html", "--extract-report=r.jsonl"]
     told = ["*off by more than a float holds*", "2 cases: 2 failed*", "reports: *r.html, *r.jsonl"]
-    run("--extract-judge=exact", *files, failed=2, tells=told)
+    run("--extract-judge=exact", *files, failed=2, lines=told)
     assert len(results(pytester)) == 2
 
 
@@ -203,7 +203,7 @@ def test_what_keeps_a_case_from_passing_is_told(write_case, run, echo):
         "  schema gate: *total*",
         "*total *mismatch*",
     ]
-    run(passed=1, failed=5, tells=told)
+    run(passed=1, failed=5, lines=told)
 
 
 @plain_and_workers
@@ -222,7 +222,7 @@ def test_a_fence_is_said_of_every_case(pytester, write_case, run, echo, workers)
 
 def test_an_output_above_its_bound_is_not_read(write_case, run, echo):
     write_case("acme")
-    run("-o", "extract_max_output_bytes=50", failed=1, tells="unusable outputs: 1 output_too_large")
+    run("-o", "extract_max_output_bytes=50", failed=1, lines=["unusable outputs: 1 output_too_large"])
 
 
 def test_a_fixture_that_is_not_there_is_told_at_the_case(write_case, write_extractor, run):
@@ -258,7 +258,7 @@ def broken(write_case, write_extractor):
 def test_many_cases_of_one_cause_are_few_lines(pytester, broken, run, args):
     broken(40)
     told = "BROKEN c*.extract.yaml::c* - and 39 more cases: ConnectionError: provider is down"
-    result = run("-q", "--junitxml=out.xml", *args, failed=40, tells=told)
+    result = run("-q", "--junitxml=out.xml", *args, failed=40, lines=told)
     lines = [line for line in result.outlines if "bringing up nodes" not in line]
     assert len([line for line in lines if line.startswith("39 more cases failed")]) == (args != ["--tb=no"])
     assert len(lines) <= 27, "\n".join(lines)  # one of them on JUnit's file
@@ -269,20 +269,20 @@ def test_many_cases_of_one_cause_are_few_lines(pytester, broken, run, args):
 
 def test_v_names_each_and_vv_shows_each(broken, run):
     broken(8)
-    run("-v", tells=f"7 more cases failed {SAME}c1, c2, c3, c4, c5, c6, c7")
+    run("-v", lines=[f"7 more cases failed {SAME}c1, c2, c3, c4, c5, c6, c7"])
     assert run("-vv").stdout.str().count(f">       {DOWN}") == 8
 
 
 def test_an_error_of_a_fixture_is_shown_once(broken, add_to_conftest, run):
     broken(6, needs="down")
     add_to_conftest(f"@pytest.fixture(scope='session')\ndef down():\n    {DOWN}\n")
-    result = run("-q", errors=6, tells=f"5 more cases failed {SAME}c1, *")
+    result = run("-q", errors=6, lines=[f"5 more cases failed {SAME}c1, *"])
     assert result.stdout.str().count("E       ConnectionError") == 1
 
 
 def test_numbers_of_requests_and_addresses_do_not_tell_causes_apart(broken, run):
     broken(5, 'raise RuntimeError(f"request req_{abs(hash(document.text)):x} of {object()}")')
-    run("-q", tells=f"4 more cases failed {SAME}*")
+    run("-q", lines=[f"4 more cases failed {SAME}*"])
 
 
 @pytest.mark.parametrize(

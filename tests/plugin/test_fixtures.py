@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.plugin.conftest import GOLD, SCHEMA, results, text_of
+from tests.plugin.conftest import GOLD, GREEN, SCHEMA, results, text_of
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_the_nearest_conftest_wins_and_may_use_the_one_above(pytester, write_cas
     write_extractor("return extractor(document)[::-1]", needs="extractor", folder="near")
     write_case("near/acme")
     write_case("far/acme")
-    run("-v", tells=["far/acme.extract.yaml::acme FAILED*", "near/acme.extract.yaml::acme PASSED*"])
+    run("-v", lines=["far/acme.extract.yaml::acme FAILED*", "near/acme.extract.yaml::acme PASSED*"])
 
 
 def test_autouse_fixtures_run_around_a_case_and_record_properties(
@@ -57,7 +57,7 @@ def test_autouse_fixtures_run_around_a_case_and_record_properties(
     )
     write_case("acme")
     junit = ("--junitxml=junit.xml", "-o", "junit_family=xunit1")
-    run("-s", *junit, passed=1, tells=["*before acme*", "*after acme*"])
+    run("-s", *junit, passed=1, lines=["*before acme*", "*after acme*"])
     assert "value=\"Size(width=3, height='4')\"" in text_of(pytester, "junit.xml")
 
 
@@ -84,14 +84,14 @@ def test_an_extractor_that_changes_what_it_is_given_changes_no_case(write_extrac
     )
     bad = json.dumps({**GOLD, "total": 1})
     write_suite([{"text": json.dumps(GOLD)}, {"text": bad}], schema=SCHEMA, gold=GOLD)
-    run(passed=1, failed=1, tells="  pass_rate 0.667 is below 1, *")
+    run(passed=1, failed=1, lines=["  pass_rate 0.667 is below 1, *"])
 
 
 def test_an_output_of_a_type_that_json_does_not_have_breaks_the_case(write_case, write_extractor, run):
     write_extractor('return {"vendor": "x", "total": 1, "items": [{"name": {1}}]}')
     write_case("acme")
     told = "returned no JSON: at items[[]0[]].name, a value of type set is no JSON value; return a *"
-    run(failed=1, tells=[f"*BROKEN: the extractor {told}", "1 case: 1 broken*"])
+    run(failed=1, lines=[f"*BROKEN: the extractor {told}", "1 case: 1 broken*"])
 
 
 def test_a_declined_document_fails_its_case_and_is_replayed(pytester, write_case, write_extractor, calls, run):
@@ -104,7 +104,7 @@ def test_a_declined_document_fails_its_case_and_is_replayed(pytester, write_case
     told = [f"  {kind}: more than the model takes: 1,200" for kind in kinds]
     live = ["--extract-record=once", "--extract-report=r.jsonl", "--extract-budget=1", "--extract-concurrency=1"]
     for args in (live, ["--extract-record=none"], ["--extract-from=r.jsonl"]):
-        run(*args, failed=4, tells=told).stdout.no_fnmatch_line("*BROKEN*")
+        run(*args, failed=4, lines=told).stdout.no_fnmatch_line("*BROKEN*")
     assert calls() == 4
     scores = [each.attempts[0].score for each in results(pytester)]
     assert [(score.failure.kind, score.measures["pass_rate"]) for score in scores] == [(kind, 0.0) for kind in kinds]
@@ -116,8 +116,8 @@ def test_a_declined_document_fails_its_case_and_is_replayed(pytester, write_case
 def test_without_an_extractor_one_error_says_what_to_write(write_case, run):
     for name in "abcd":
         write_case(name)
-    assert run("--collect-only").ret == pytest.ExitCode.OK
-    result = run(errors=4, tells=["no extractor for this case*conftest.py*", "*--extract-model=PROVIDER/NAME*"])
+    run("--collect-only", status=GREEN)
+    result = run(errors=4, lines=["no extractor for this case*conftest.py*", "*--extract-model=PROVIDER/NAME*"])
     assert result.stdout.str().count("def extractor():") == 1
     result.stdout.no_fnmatch_line("*raise ConfigError*")
 
@@ -125,7 +125,7 @@ def test_without_an_extractor_one_error_says_what_to_write(write_case, run):
 def test_a_failing_fixture_is_an_error_of_its_cases(pytester, write_case, run):
     pytester.makeconftest("import pytest\n@pytest.fixture\ndef extractor():\n    raise RuntimeError('no key')")
     write_case("acme")
-    result = run("--extract-report=r.jsonl", errors=1, tells=["*raise RuntimeError('no key')*", "1 case: 1 broken"])
+    result = run("--extract-report=r.jsonl", errors=1, lines=["*raise RuntimeError('no key')*", "1 case: 1 broken"])
     assert not {"_pytest/fixtures.py", "pluggy/_callers.py"} & {*result.stdout.str().split()}
     assert results(pytester)[0].outcome == "broken"
 
@@ -145,7 +145,7 @@ def test_a_raising_extractor_breaks_its_case_only(write_case, write_extractor, a
         "broken: 1 case: KeyError: 'total'",
         "BROKEN bad.extract.yaml::bad - KeyError: 'total'",
     ]
-    assert "call_extractor" not in run(passed=1, failed=1, tells=told).stdout.str()
+    assert "call_extractor" not in run(passed=1, failed=1, lines=told).stdout.str()
 
 
 @pytest.mark.parametrize("style", ["auto", "short", "native", "line", "no"])
@@ -162,7 +162,7 @@ def test_a_raising_coroutine_shows_the_user_s_frames_as_tb_says(pytester, write_
         """
     )
     write_case("acme")
-    text = run(f"--tb={style}", tells="BROKEN acme.extract.yaml::acme - ValueError: late").stdout.str()
+    text = run(f"--tb={style}", lines=["BROKEN acme.extract.yaml::acme - ValueError: late"]).stdout.str()
     assert ('raise ValueError("late")' in text) == (style not in {"line", "no"})
     if style != "native":
         assert "futures" not in text
@@ -181,7 +181,7 @@ def test_a_raising_coroutine_shows_the_user_s_frames_as_tb_says(pytester, write_
 def test_pytest_s_own_reports_on_fixtures(write_case, write_extractor, run, option, line):
     write_extractor("return document.text", "document, model")
     write_case("acme")
-    run(option, "--extract-model=m", "--extract-model=n", tells=line).stdout.no_fnmatch_line("*INTERNALERROR*")
+    run(option, "--extract-model=m", "--extract-model=n", lines=[line]).stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
 # params
@@ -202,7 +202,7 @@ def test_params_that_make_no_variants_say_what_to_do_instead(
     write_extractor("return {}", "model", needs="behind" if name == "behind" else "", fixture="")
     add_to_conftest(fixtures)
     write_case("acme")
-    run(option, errors=1, tells=f"the fixture '{name}' has params, and a case is not run once for each: *")
+    run(option, errors=1, lines=[f"the fixture '{name}' has params, and a case is not run once for each: *"])
 
 
 PARAMS = """
@@ -228,13 +228,13 @@ def test_params_of_the_extractor_are_variants(pytester, write_case, run, ids, na
     pytester.makeconftest(PARAMS % ids)
     for name in ("acme", "born"):
         write_case(name)
-    result = run(workers, "--extract-record=once", "--extract-report=r.jsonl", "-s", tells=f"*{names[0]} -> *")
+    result = run(workers, "--extract-record=once", "--extract-report=r.jsonl", "-s", lines=[f"*{names[0]} -> *"])
     variants = {one.nodeid: one.variant.param for one in results(pytester)}
     assert variants == {f"{case}.extract.yaml::{case}[{name}]": name for case in ("acme", "born") for name in names}
     if workers == "-n0":
         assert [result.stdout.str().count(word) for word in ("made ", "closed ")] == [3, 3]
     run(f"acme.extract.yaml::acme[{names[1]}]", failed=1)
-    run("--extract-from=r.jsonl", "--extract-report=again.jsonl", failed=6, tells=f"*{names[0]} -> *")
+    run("--extract-from=r.jsonl", "--extract-report=again.jsonl", failed=6, lines=[f"*{names[0]} -> *"])
     run("--extract-record=none", "--extract-report=replayed.jsonl", failed=6)
     for report in ("r", "again", "replayed"):
         found = results(pytester, f"{report}.jsonl")
@@ -242,7 +242,7 @@ def test_params_of_the_extractor_are_variants(pytester, write_case, run, ids, na
         outputs = {one.variant.param: one.attempts[0].output["total"] for one in found}
         assert outputs == dict(zip(names, ["regex", {"llm": 1}, 3], strict=True))
     refused = "*: several variants of the extractor cannot update one gold*"
-    run("--extract-update-gold=fix", tells=refused)
+    run("--extract-update-gold=fix", lines=[refused])
 
 
 def test_params_are_named_and_given_as_pytest_does(pytester, write_case, run):

@@ -41,7 +41,7 @@ def test_results_and_the_verdict_are_handed_on(pytester, write_case, run, worker
 def test_an_error_in_a_hook_fails_the_item(pytester, write_case, run):
     pytester.makeconftest(ECHO + "\ndef pytest_extract_result(result): raise RuntimeError('no dashboard')")
     write_case("a")
-    run(failed=1, tells="*RuntimeError: no dashboard")
+    run(failed=1, lines=["*RuntimeError: no dashboard"])
 
 
 @plain_and_workers
@@ -58,7 +58,7 @@ def test_a_hook_gives_the_text_of_documents(write_extractor, add_to_conftest, wr
         case = {"schema": {"properties": {"vendor": {"type": "string"}}}, "gold": {"vendor": text}, **document}
         write_files({f"{name}.extract.yaml": case})
     failed = "*the document: its text could not be read: RuntimeError: no OCR here*"
-    run(*workers, passed=3, failed=1, tells=failed)
+    run(*workers, passed=3, failed=1, lines=[failed])
 
 
 def test_a_recording_depends_on_the_text_that_the_hook_gives(
@@ -72,4 +72,4 @@ def test_a_recording_depends_on_the_text_that_the_hook_gives(
         run("--extract-record=once", "--extract-other-code=allow", passed=1)
     assert len([*pytester.path.rglob("extract-recordings/*/*.json")]) == 2
     write_files({"name.txt": "three"})
-    run("--extract-record=none", tells="*recorded for text from pytest_extract_document *, now *")
+    run("--extract-record=none", lines=["*recorded for text from pytest_extract_document *, now *"])

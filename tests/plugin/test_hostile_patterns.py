@@ -48,4 +48,4 @@ def test_a_run_and_a_check_end(pytester, write_case, write_files, echo, capsys):
 def test_a_pattern_that_is_refused_is_a_mistake_with_its_place(write_case, run, echo):
     write_case("a", schema={"type": "object", "properties": {"a": {"pattern": "^[A-Z"}}}, gold={"a": "bb"})
     told = "*a.extract.yaml:*/properties/a/pattern*is no regular expression: unterminated character set*"
-    run(errors=1, tells=told)
+    run(errors=1, lines=[told])

@@ -81,13 +81,13 @@ def test_marks_act_as_on_any_item(write_case, run, echo, strict_markers):
     write_case("e", BAD, marks=["xfail('sys.maxsize > 1', reason='so far')"])
     write_case("f", marks=["skipif('sys.maxsize < 1', reason='nowhere')"])
     told = ["4 cases: 2 passed, 2 failed (2 as an xfail mark says)*", "XFAIL a.extract.yaml::a - scanned upside down*"]
-    run("-rxs", xfailed=2, skipped=2, failed=1, passed=1, tells=told)
+    run("-rxs", xfailed=2, skipped=2, failed=1, passed=1, lines=told)
 
 
 def test_an_unknown_mark_is_a_mistake_or_a_warning_of_its_case_file(write_case, run, echo):
     write_case("acme", marks=["slwo"])
-    run("--strict-markers", errors=1, tells="*acme.extract.yaml:1: *slwo*")
-    run("-Wdefault", tells="*acme.extract.yaml:1: PytestUnknownMarkWarning: *slwo*")
+    run("--strict-markers", errors=1, lines=["*acme.extract.yaml:1: *slwo*"])
+    run("-Wdefault", lines=["*acme.extract.yaml:1: PytestUnknownMarkWarning: *slwo*"])
 
 
 def test_a_hook_may_take_every_item_for_a_function(write_case, write_extractor, add_to_conftest, run):
@@ -137,7 +137,7 @@ def test_marks_and_hooks_may_ask_for_fixtures(write_case, write_extractor, add_t
     write_case("acme")
     write_case("marked", marks=["usefixtures('noisy')"])
     write_case("other")
-    run("-s", passed=3, tells=["*noisy for acme*", "*noisy for marked*", "*noisy for other*"])
+    run("-s", passed=3, lines=["*noisy for acme*", "*noisy for marked*", "*noisy for other*"])
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_reruns_call_the_extractor_again(pytester, write_case, write_extractor, 
     write_case("acme")
     cost = "cost: $4.5000 ($3.0000 of it for 2 calls before reruns)"
     files = ("--extract-report=r.jsonl", "--extract-report=r.md")
-    run("-p", "rerunfailures", "--reruns=3", *files, passed=1, tells=[cost, "*1 passed, 2 rerun*"])
+    run("-p", "rerunfailures", "--reruns=3", *files, passed=1, lines=[cost, "*1 passed, 2 rerun*"])
     assert calls() == 3
     assert cost in text_of(pytester, "r.md")
     assert [each.outcome for each in results(pytester)] == ["passed"]
@@ -223,7 +223,7 @@ def test_a_time_out_breaks_the_case(write_case, write_extractor, run):
     write_extractor("time.sleep(3600)")
     for name in ("slow", "slow2"):
         write_case(name, marks=["timeout(1, method='signal', func_only=True)"])
-    run("-p", "timeout", failed=2, tells=["2 cases: 2 broken", "broken: 2 cases: Failed: Timeout*"])
+    run("-p", "timeout", failed=2, lines=["2 cases: 2 broken", "broken: 2 cases: Failed: Timeout*"])
 
 
 def test_an_extractor_that_skips_skips_the_case(write_case, write_extractor, run):

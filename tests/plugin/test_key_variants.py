@@ -188,14 +188,14 @@ def test_a_model_that_always_answers_fails_without_the_value(project, run, worke
         "altered documents: fields right",
         "  decimal-comma * 1 100 % * 100 % +0.0 points",
     ]
-    run("-v", *workers, passed=2, failed=1, tells=told)
+    run("-v", *workers, passed=2, failed=1, lines=told)
     run("--extract-update-gold=fix", passed=1)  # a run that writes golds leaves altered documents out
 
 
 def test_a_model_that_reads_passes_without_the_value_and_shows_where_it_falls(pytester, project, run):
     project(READS, {"without": "total"}, {"decimal": "comma"})
     told = ["  total * 1 of 1 (100 %) * 0 of 1 (0 %)", "  decimal-comma * 1 100 % * 75 % -25.0 points"]
-    run("--extract-gate=none", "--extract-report=r.html", tells=told)
+    run("--extract-gate=none", "--extract-report=r.html", lines=told)
     assert "Altered documents" in text_of(pytester, "r.html")
 
 
@@ -204,7 +204,7 @@ def test_only_the_value_that_is_gone_counts_as_invented(project, run, place):
     schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "total_net": {"type": "number"}}}
     invents = READS.replace('"net": 1000.25', '"net": 1000.25, "total_net": 1')
     project(invents, {"without": place}, schema=schema, absent={"total_net": "must"})
-    run("--extract-gate=none", tells="  total * 1 of 1 (100 %) * 0 of 1 (0 %)")
+    run("--extract-gate=none", lines=["  total * 1 of 1 (100 %) * 0 of 1 (0 %)"])
 
 
 def test_an_inline_text_is_altered_where_the_project_reads_documents(write_case, write_extractor, add_to_conftest, run):

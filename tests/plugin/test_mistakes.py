@@ -6,7 +6,7 @@ import pytest
 
 from pytest_extract.core.values import iter_leaves
 from pytest_extract.schema_tools.golds import infer_schema
-from tests.plugin.conftest import GOLD, plain_and_workers, results
+from tests.plugin.conftest import GOLD, RED, STOPPED, plain_and_workers, results
 from tests.single_mistakes import SINGLE_MISTAKES, documents_of
 
 MIXED = """\
@@ -34,10 +34,10 @@ def mixed(write_files, echo):
 def test_mistakes_are_told_at_once_and_the_good_cases_still_run(mixed, run, workers):
     typo = "*mixed.extract.yaml:9:5: *'threshold'*did you mean 'thresholds'?"
     told = ["*ERROR collecting mixed.extract.yaml*", typo, "*mixed.extract.yaml:12:*: *"]
-    assert run("-v", *workers, passed=1, errors=1, tells=told).ret == pytest.ExitCode.TESTS_FAILED
+    run("-v", *workers, passed=1, errors=1, lines=told, status=RED)
     if not workers:
         run("mixed.extract.yaml::good", passed=1)
-        assert run("-x", errors=1).ret == pytest.ExitCode.INTERRUPTED
+        run("-x", errors=1, status=STOPPED)
 
 
 def test_a_file_without_a_good_case_is_one_error_and_other_files_run(pytester, write_case, write_files, run, echo):
@@ -48,17 +48,17 @@ def test_a_file_without_a_good_case_is_one_error_and_other_files_run(pytester, w
     write_case("good")
     told = ["*bad.extract.yaml:1:*none.json*", "*bound.extract.yaml:1:*repeat*", "*acme.gold.json:1:*total*"]
     told += ["*worse.extract.yaml:1:5: not YAML*"]
-    run("--collect-only", errors=4, tells=told)
-    run(passed=1, errors=4, tells=told)
+    run("--collect-only", errors=4, lines=told)
+    run(passed=1, errors=4, lines=told)
     pytester.makepyfile(test_broken="import nowhere")  # a broken Python file still stops the run
-    assert run(errors=5).ret == pytest.ExitCode.INTERRUPTED
+    run(errors=5, status=STOPPED)
 
 
 def test_last_failed_knows_mistakes(mixed, write_case, write_files, run):
     write_case("other")
     run(passed=2, errors=1)
     write_files({"mixed.extract.yaml": MIXED.replace("threshold:", "thresholds:")})
-    run("--lf", "-v", tells="*mixed.extract.yaml:12:*")
+    run("--lf", "-v", lines=["*mixed.extract.yaml:12:*"])
 
 
 def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(write_files, run, echo):
@@ -81,7 +81,7 @@ def test_every_mistake_of_a_model_fails_its_case_and_is_named(pytester, write_ex
     write_extractor('return json.loads((HERE / "outputs.json").read_text(encoding="utf-8"))[case.id]', "case")
     write_suite(cases)
     swapped = "*field*swapped fields*mismatch*`net` and `gross` were swapped in 4 rows*"
-    run("--extract-report=r.jsonl", failed=len(cases), tells=swapped).stdout.fnmatch_lines(["*kinds of mistakes: *"])
+    run("--extract-report=r.jsonl", failed=len(cases), lines=[swapped]).stdout.fnmatch_lines(["*kinds of mistakes: *"])
     named = {case.case_id: {each.kind for each in case.attempts[0].score.mistakes} for case in results(pytester)}
     wrong = [
         (mistake.what, mistake.kind, named[f"c{number}"])

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from pytest_extract.changed import declared_files
+from tests.plugin.conftest import GREEN, RED, refused
 
 EXTRACT = """
 with (HERE / "log").open("a") as log:
@@ -80,7 +81,7 @@ def change(path, old, new):
 
 def test_the_other_revision_runs_with_its_own_prompt_and_schema(repository, run):
     gate = ("--extract-base-ref=HEAD", "--extract-gate=regression", "--extract-rule=max_fallen=0")
-    assert run(*gate).ret == 0
+    run(*gate, status=GREEN)
     (repository / "a.md").write_text("two\n")
     change(repository / "s.json", '"T"', '"U"')
     result = run("--extract-base-ref=HEAD", "--extract-gate=none", "-v", "--tb=no")
@@ -88,7 +89,7 @@ def test_the_other_revision_runs_with_its_own_prompt_and_schema(repository, run)
         ["*::a1[[]HEAD[]] PASSED*", "*::a1 BELOW*", "*::b1[[]HEAD[]] PASSED*", "*::b1 BELOW*"]
     )
     result.stdout.fnmatch_lines(["*[[]HEAD -> now[]] 3 cases*", '*a.extract.yaml::a1 label: "one" -> "two"*'])
-    assert run(*gate).ret == 1
+    run(*gate, status=RED)
 
 
 @pytest.mark.parametrize("argument", ["", ", prompt=None"])
@@ -97,7 +98,7 @@ def test_the_fixture_of_the_prompt_gives_that_of_the_revision(repository, write_
     write_extractor(extract, f"document, schema, case{argument}", needs="extract_prompt")
     (repository / "a.md").write_text("two\n")
     arguments = ("--extract-base-ref=HEAD", "--extract-gate=regression", "--extract-prompt=a.md")
-    assert run(*arguments, "--extract-rule=max_fallen=0", tells="WORSE*").ret == 1
+    run(*arguments, "--extract-rule=max_fallen=0", lines=["WORSE*"], status=RED)
 
 
 def test_a_case_that_the_revision_does_not_have_runs_once(repository, run):
@@ -113,13 +114,13 @@ def test_a_case_that_cannot_be_read_at_the_revision_says_so(repository, git, run
     change(repository / "a.extract.yaml", '"txt": "1"', '"text": "1"')
     unreadable = "unreadable at HEAD: unknown key 'txt'*"
     told = f"*a.extract.yaml:1: *{unreadable}; a case that cannot be *"
-    run("--extract-base-ref=HEAD", "-W", "default", passed=5, warnings=1, tells=told)
-    run("--extract-changed=HEAD", tells=["*1 of 3 cases called*", f"  a.extract.yaml::a1: {unreadable}"])
+    run("--extract-base-ref=HEAD", "-W", "default", passed=5, warnings=1, lines=[told])
+    run("--extract-changed=HEAD", lines=["*1 of 3 cases called*", f"  a.extract.yaml::a1: {unreadable}"])
 
 
 @pytest.mark.parametrize("option", ["--extract-changed", "--extract-base-ref"])
 def test_a_revision_that_is_not_there_is_told_first(run, called, option):
-    run(f"{option}=nowhere", refuses="*no git revision 'nowhere'*")
+    refused(run(f"{option}=nowhere"), "*no git revision 'nowhere'*")
     assert called() == []
 
 
@@ -134,7 +135,7 @@ def test_a_bound_of_the_project_s_own_measure_is_no_mistake_at_a_revision(
     called()
     run("--extract-changed=HEAD", passed=3)
     assert called() == []
-    run("--extract-base-ref=HEAD", "--extract-gate=regression", tells="PASS. *")
+    run("--extract-base-ref=HEAD", "--extract-gate=regression", lines=["PASS. *"])
 
 
 # what changed since a revision
@@ -144,7 +145,7 @@ def test_only_what_changed_is_called_and_the_rest_replayed(recorded, run, called
     (recorded / "b.md").write_text("one \n")
     told = ["changed since HEAD: 1 of 3 cases called, the others replayed"]
     told += ["  b.extract.yaml::b1: prompt changed (b.md)"]
-    run("--extract-changed=HEAD", passed=3, tells=told)
+    run("--extract-changed=HEAD", passed=3, lines=told)
     assert called() == ["b1"]
 
 
@@ -159,21 +160,21 @@ def test_a_renamed_case_is_replayed_from_what_it_was_recorded_as(recorded, run, 
     (recorded / "a.extract.yaml").rename(recorded / "c.extract.yaml")
     change(recorded / "b.extract.yaml", "b.jsonl", "d.jsonl")
     (recorded / "b.jsonl").rename(recorded / "d.jsonl")
-    run("--extract-changed=HEAD", passed=3, tells=NONE_CALLED)
+    run("--extract-changed=HEAD", passed=3, lines=[NONE_CALLED])
     assert called() == []
 
 
 def test_a_renamed_case_with_a_change_is_called(recorded, run, called):
     (recorded / "a.extract.yaml").rename(recorded / "c.extract.yaml")
     (recorded / "a.md").write_text("one \n")
-    result = run("--extract-changed=HEAD", "-n2", tells="*2 of 3 cases called*")
+    result = run("--extract-changed=HEAD", "-n2", lines=["*2 of 3 cases called*"])
     assert called() == ["a1", "a2"]
     result.stdout.fnmatch_lines_random([f"  c.extract.yaml::a{number}: not at HEAD" for number in (1, 2)])
 
 
 def test_what_was_never_recorded_is_broken_and_says_how_to_record(run, called):
     told = "*no fresh recording of a.extract.yaml::a1*renew it with: pytest*--extract-record=new*"
-    run("--extract-changed=HEAD", failed=3, tells=told)
+    run("--extract-changed=HEAD", failed=3, lines=[told])
     assert called() == []
 
 
@@ -185,7 +186,7 @@ def test_the_way_to_the_project_may_be_a_symbolic_link(recorded, run):
     run(f"--rootdir={link}", "--extract-base-ref=HEAD", link, passed=6)
     told = ["changed since HEAD: 1 of 3 cases called*", "  b.extract.yaml::b1: prompt changed *"]
     changed = ("--extract-changed=HEAD", f"--extract-report={link}/r.jsonl")
-    run(f"--rootdir={link}", *changed, link, tells=told).stdout.no_fnmatch_line("*no case of this run has*")
+    run(f"--rootdir={link}", *changed, link, lines=told).stdout.no_fnmatch_line("*no case of this run has*")
 
 
 def test_changed_files_that_belong_to_nothing_known_are_named(recorded, write_files, run):
@@ -194,7 +195,7 @@ def test_changed_files_that_belong_to_nothing_known_are_named(recorded, write_fi
     change(recorded / "a.extract.yaml", '"defaults"', ' "defaults"')
     unknown = "prompt.md, prompt.txt, prompts/p.json changed, and no case of this run has it"
     told = [NONE_CALLED, f"{unknown}: declare in extract_files what the extractor reads"]
-    run("--extract-changed=HEAD", "--extract-report=r.jsonl", tells=told)
+    run("--extract-changed=HEAD", "--extract-report=r.jsonl", lines=told)
 
 
 # what is part of the extractor
@@ -213,12 +214,12 @@ def test_a_declared_file_is_part_of_the_extractor(pytester, repository, git, wri
     run("--extract-record=once", passed=3)
     write_files({"prompts/p.txt": "two"})
     extractor_changed = "*extractor changed (prompts/p.txt)*"
-    result = run("--extract-changed=HEAD", tells=["*3 of 3 cases called*", extractor_changed])
+    result = run("--extract-changed=HEAD", lines=["*3 of 3 cases called*", extractor_changed])
     result.stdout.no_fnmatch_line("*no case of this run has*")
     stale = "*this output was recorded by other code (conftest.py, prompts/p.txt)*"
-    run("--extract-record=none", tells=stale)
+    run("--extract-record=none", lines=[stale])
     (repository / "prompts" / "p.txt").unlink()
-    run("--extract-changed=HEAD", tells=extractor_changed)
+    run("--extract-changed=HEAD", lines=[extractor_changed])
 
 
 def test_code_is_part_of_the_extractor_also_what_is_imported_at_the_call(

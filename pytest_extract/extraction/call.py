@@ -45,7 +45,7 @@ class Extraction:
     failure: set if the provider declined (refusal, context length, page limit) or returned nothing.
     adjustments: what of the request was changed for the model (a temperature that it does not take).
     notes: remarks for readers of the result (a redacted recording).
-    extractor: of a replayed output, the digest of the code that made it, if the recording has it.
+    extractor: the digest of the code that made the output, set by a run; None where a recording does not have it.
     build: the model that served the call, as its provider names it (a version, a fingerprint): a change of it is told.
     confidence: by value a number from 0 to 1, as an object that is nested as the output or has paths for keys
     (`{"total": 0.93, "items[0].price": 0.7}`); a single number is that of the whole output.

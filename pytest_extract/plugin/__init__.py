@@ -83,7 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:  # noqa: D103  # the hooks'
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: D103
-    sys.meta_path.insert(0, OwnModules())  # each session has its own, also one inside another
+    sys.meta_path.insert(0, OwnModules)  # once a session, also for one inside another
     pluginmanager.add_hookspecs(Hooks)
 
 
@@ -96,14 +96,8 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
     if given is None:
         config.add_cleanup(lambda: shutil.rmtree(run.folder, ignore_errors=True))
     config.addinivalue_line("markers", "extract: an extraction case; every case of a *.extract.yaml file has this mark")
-    config.add_cleanup(_remove_finder)
+    config.add_cleanup(lambda: sys.meta_path.remove(OwnModules))
     config.pluginmanager.register(SessionHooks(config, settings), "pytest_extract_session")
-
-
-def _remove_finder() -> None:
-    found = next((finder for finder in sys.meta_path if isinstance(finder, OwnModules)), None)
-    if found is not None:
-        sys.meta_path.remove(found)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
@@ -229,15 +223,15 @@ class SessionHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:  # noqa: D102
-        if getattr(node, "workeroutput", None):
-            from pytest_extract.plugin.options import PARAMS, USAGE_ERROR
+        from pytest_extract.plugin.options import PARAMS, USAGE_ERROR
 
-            if USAGE_ERROR in node.workeroutput:
-                raise pytest.UsageError(node.workeroutput[USAGE_ERROR])
-            if PARAMS in node.workeroutput:
-                from pytest_extract.plugin.run_results import run_results_of
+        output = getattr(node, "workeroutput", None) or {}
+        if USAGE_ERROR in output:
+            raise pytest.UsageError(output[USAGE_ERROR])
+        if PARAMS in output:
+            from pytest_extract.plugin.run_results import run_results_of
 
-                run_results_of(self.config).params.update(dict.fromkeys(node.workeroutput[PARAMS]))
+            run_results_of(self.config).params.update(dict.fromkeys(output[PARAMS]))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
@@ -287,17 +281,15 @@ class SessionHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102
-        if self.is_worker:
+        if self.is_worker or not is_case(report.nodeid):
             return
-        if hasattr(report, "extract_case"):
-            from pytest_extract.plugin.run_results import run_results_of, take_from_report
+        from pytest_extract.plugin.run_results import run_results_of, take_from_report
 
+        if hasattr(report, "extract_case"):
             take_from_report(report, self.config)
             if self.progress is not None:
                 self.progress.tell(run_results_of(self.config))
-        elif report.skipped and is_case(report.nodeid):
-            from pytest_extract.plugin.run_results import run_results_of
-
+        elif report.skipped:
             run_results_of(self.config).skipped += 1
 
     @pytest.hookimpl(tryfirst=True)

@@ -6,12 +6,11 @@ Outputs and judge answers that could not be saved are reported at the end of the
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -157,11 +156,8 @@ class Budget:
         """
         usd = estimated_usd if cost_usd is None else cost_usd
         text = json.dumps([usd, calls, cost_usd is None and usd is not None])
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(file, f"{text}\n".encode("ascii"))
-        finally:
-            os.close(file)
+        with self._path.open("ab", buffering=0) as file:
+            file.write(f"{text}\n".encode("ascii"))
 
 
 class ReplayError(ExtractError):
@@ -260,7 +256,6 @@ class ExtractionService:
         self._built_in_extractors: dict[tuple[str, Mode], Callable[..., Any]] = {}
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
-        self._digests_of_replayed: dict[str, set[str | None]] = {}
         self._calls_model_for_baseline = False
         self._sources: dict[Path | None, tuple[tuple[Path, ...], str]] = {}
 
@@ -335,7 +330,7 @@ class ExtractionService:
         """
         replay = self.replay_for(item)
         if replay is not None:
-            return self._replayed(item, replay.extraction(item, index))
+            return replay.extraction(item, index)
         if self._mode(item) == "off":
             return self._call(item, make())
         from pytest_extract.extraction.recordings import NotRecorded
@@ -345,19 +340,17 @@ class ExtractionService:
         def call() -> Extraction:
             if error is not None:
                 raise error
-            return replace(self._call(item, extractor), extractor=self._digest_of(extractor))
+            return self._call(item, extractor)
 
         try:
             found = self._recordings_for(item).obtain(self._key(item, extractor, index), call, item.owned)
         except NotRecorded as missing:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
-        if not found.recorded:
-            return found
-        if error is None and found.extractor not in {None, self._digest_of(extractor)}:
+        if found.recorded and error is None and found.extractor not in {None, self._digest_of(extractor)}:
             self._tell_other_code(extractor)
             is_meant = self._settings.changed is not None or self._settings.other_code == "allow"
-            found = replace(found, other_code=not is_meant)
-        return self._replayed(item, found)
+            return replace(found, other_code=not is_meant)
+        return found
 
     def replay_for(self, item: ExtractItem) -> ResultsReplay | None:
         """Return the past run that has the outputs of an item; a fresh run of a case has none."""
@@ -391,10 +384,6 @@ class ExtractionService:
     def take_notes(self) -> list[Note]:
         """Return what was noted since the last call, for a report to take to the end of the run."""
         return [self._notes.popleft() for _ in range(len(self._notes))]
-
-    def _replayed(self, item: ExtractItem, found: Extraction) -> Extraction:
-        self._digests_of_replayed.setdefault(item.nodeid, set()).add(found.extractor)
-        return found
 
     def forecast(self, item: ExtractItem) -> Forecast:
         """Estimate the calls and the cost of an item, without a call."""
@@ -454,7 +443,7 @@ class ExtractionService:
             )
             if self._budget is not None and not extraction.recorded:
                 self._budget.spend(extraction.cost_usd, estimated_usd=extraction.estimated_usd)
-        return extraction
+        return replace(extraction, extractor=self._digest_of(extractor))
 
     def import_litellm(self, item: ExtractItem, extractor: object, repeats: int) -> None:
         """Import litellm if calls by the built-in extractor need it, before another thread makes such a call.
@@ -497,20 +486,8 @@ class ExtractionService:
             self._built_in_extractors[key] = LitellmExtractor(model=model, mode=key[1], retry=retry)
         return self._built_in_extractors[key]
 
-    def extractor_digest(self, item: ExtractItem, result: CaseResult) -> str | None:
-        """Return the digest of the extractor that made a result's outputs: its source below the root, its parameters.
-
-        A replayed output brings its own digest. None where the digest of some output is unknown.
-        """
-        digests = self._digests_of_replayed.pop(item.nodeid, set())
-        if any(attempt.score is not None and not attempt.recorded for attempt in result.attempts):
-            digests.add(self._digest_of(self.extractor_for(item)))
-        known = [digest for digest in digests if digest is not None]
-        if not known or len(known) < len(digests):
-            return None
-        return known[0] if len(known) == 1 else text_digest("\n".join(sorted(known)))
-
     def _digest_of(self, extractor: object) -> str:
+        """Return the digest of what makes an extractor: its source below the root, and its parameters."""
         from pytest_extract.extraction.call import recorded_params
         from pytest_extract.redact import without_credentials
 
@@ -531,6 +508,14 @@ class ExtractionService:
         return self._sources[file]
 
 
+def digest_of_extractors(outputs: Iterable[Extraction]) -> str | None:
+    """Return one digest of the extractors that made these outputs; None where that of some output is unknown."""
+    digests = {each.extractor for each in outputs}
+    if None in digests or not digests:
+        return None
+    return digests.pop() if len(digests) == 1 else text_digest("\n".join(sorted(filter(None, digests))))
+
+
 def _made_or_error(make: Callable[[], Any]) -> tuple[Any, Exception | None]:
     try:
         return make(), None
@@ -544,15 +529,15 @@ def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
     from pytest_extract.files import display_path
 
     recordings = display_path(settings.recordings, root)
-    given: dict[str, list[object]] = {
-        "prompt": [display_path(path, root) for path in settings.prompt],
-        "mode": [*settings.mode] if settings.mode != ("prompt",) else [],
-        "repeat": [settings.repeat] if settings.repeat is not None else [],
-        "base-ref": [settings.base_ref] if settings.base_ref is not None else [],
-        "recordings": [] if recordings == DEFAULT_FOLDER else [recordings],
-        "confirm": [settings.confirm] if settings.confirm is not None else [],
-    }
-    return [f"--extract-{name}={value}" for name, values in given.items() for value in values]
+    given: list[tuple[str, object]] = [
+        *(("prompt", display_path(path, root)) for path in settings.prompt),
+        *(("mode", mode) for mode in settings.mode if settings.mode != ("prompt",)),
+        ("repeat", settings.repeat),
+        ("base-ref", settings.base_ref),
+        ("recordings", None if recordings == DEFAULT_FOLDER else recordings),
+        ("confirm", settings.confirm),
+    ]
+    return [f"--extract-{name}={value}" for name, value in given if value is not None]
 
 
 def _price_of_call(case: Case, model: str | None) -> float | None:

@@ -227,16 +227,20 @@ class ExtractItem(pytest.Item):
             and self.gold_change.kind in {"drafted", "undrafted"}
         ):  # without a gold there is no diff
             assert self.result is not None  # noqa: S101  # the case has run
-            return TextRepr(self.result.breaches[0].message, (self.location[0], self.case.line), "")
+            return self._told(self.result.breaches[0].message)
         if isinstance(excinfo.value, CaseFailed):
             line, result = self.safe_form
             # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.
             crash = crash_of(self.location, result)
             return CaseRepr(lambda: load_result(line), self._evidence(result), crash, self.config)
         if isinstance(excinfo.value, ExtractError):
-            heading = "BROKEN: " if self.result is not None else ""
-            return TextRepr(str(excinfo.value), (self.location[0], self.case.line), heading)
+            return self._told(str(excinfo.value), "BROKEN: " if self.result is not None else "")
         return super().repr_failure(excinfo, style or ("long" if traceback_style == "auto" else traceback_style))
+
+    def _told(self, text: str, heading: str = "") -> FramedRepr:
+        """Show a mistake in a few lines; short summaries show the first."""
+        crash = ReprFileLocation(self.location[0], self.case.line, text.partition("\n")[0])
+        return FramedRepr(heading + text, crash=crash)
 
     def _evidence(self, result: CaseResult) -> Mapping[str, str]:
         """With -v: path of each failing field -> where gold and extracted values occur in the document."""
@@ -249,7 +253,7 @@ class ExtractItem(pytest.Item):
     def _repr_failure_py(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> TerminalRepr:
         """Show an error of a case's set-up as one message: pytest calls this, not `repr_failure`, for a set-up."""
         if isinstance(excinfo.value, ExtractError):
-            return TextRepr(str(excinfo.value), (self.location[0], self.case.line), "")
+            return self._told(str(excinfo.value))
         shown = super()._repr_failure_py(excinfo, style)
         if isinstance(shown, FixtureLookupErrorRepr):
             # The trace to a missing fixture begins at the case, where pytest takes ours for the function of a test.
@@ -381,21 +385,8 @@ def write_case(
     write_lines(writer, case_lines(result, options, evidence or {}))
 
 
-class TextRepr(TerminalRepr):
-    """A mistake in a few lines; short summaries show the first."""
-
-    def __init__(self, text: str, location: tuple[str, int], heading: str = "") -> None:
-        self.text = heading + text
-        self.reprcrash = ReprFileLocation(location[0], location[1], text.partition("\n")[0])
-
-    def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the text."""
-        for each in self.text.split("\n"):
-            tw.line(safe_prose(each))
-
-
 class FramedRepr(TerminalRepr):
-    """What pytest shows of a report, with a line before or after it; short summaries read `crash`."""
+    """A text, or what pytest shows of a report, with a line before or after it; short summaries read `crash`."""
 
     def __init__(self, inner: Any, before: str = "", after: str = "", crash: ReprFileLocation | None = None) -> None:
         self.inner = inner
@@ -408,7 +399,8 @@ class FramedRepr(TerminalRepr):
         if self.before:
             tw.line(self.before, yellow=True, bold=True)
         if isinstance(self.inner, str):
-            tw.line(self.inner)
+            for each in self.inner.split("\n"):
+                tw.line(safe_prose(each))
         else:
             self.inner.toterminal(tw)
         if self.after:
@@ -515,7 +507,7 @@ def _cause(report: Any) -> object:
     if getattr(report, "extract_outcome", None) != Outcome.BROKEN or not isinstance(report, pytest.TestReport):
         return None
     shown: Any = report.longrepr
-    while isinstance(shown, FramedRepr):
+    while isinstance(shown, FramedRepr) and not isinstance(shown.inner, str):
         shown = shown.inner
     crash = getattr(shown, "reprcrash", None)
     place = (crash.path, crash.lineno) if crash is not None and isinstance(shown, ExceptionRepr) else None

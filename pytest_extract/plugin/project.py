@@ -64,7 +64,7 @@ class ItemFixtures:
         used = tuple(mark.args for mark in item.iter_markers("usefixtures"))
         key = (item.parent and item.parent.parent, used, run_with)
         if key not in self._infos:
-            names = (MODEL, PROMPT, MODE, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
+            names = (*_OF_VARIANT, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
             info = _fixture_info(item, names)
             named = [each for each in info.name2fixturedefs.get(EXTRACTOR, ()) if each.func.__module__ == _NAMED]
             if named:
@@ -136,20 +136,24 @@ def extractor_params(definitions: Sequence[Any]) -> dict[str, Any]:
     from _pytest.python import IdMaker
 
     params = [ParameterSet.extract_from(each, force_tuple=True) for each in definition.params]
-    given = definition.ids
-    asked = {"argnames": [definition.argname], "parametersets": params} | dict.fromkeys(
-        ("config", "nodeid", "func_name")
-    )
-    asked |= {"idfn": given, "ids": None} if callable(given) else {"idfn": None, "ids": given}
-    own: dict[str, Any] = {
-        each.name: asked[each.name] for each in dataclasses.fields(IdMaker)
+    asked: dict[str, Any] = {
+        each.name: None for each in dataclasses.fields(IdMaker)
     }  # pytest's releases differ in them
-    return dict(zip(map(str, IdMaker(**own).make_unique_parameterset_ids()), params, strict=True))
+    asked |= {"argnames": [definition.argname], "parametersets": params}
+    asked["idfn" if callable(definition.ids) else "ids"] = definition.ids
+    return dict(zip(map(str, IdMaker(**asked).make_unique_parameterset_ids()), params, strict=True))
 
 
 def _fixture_info(item: pytest.Item, names: Sequence[str]) -> Any:
-    manager = item.session._fixturemanager  # noqa: SLF001  # as pytest's doctest items do
-    return manager.getfixtureinfo(item, func=function_with_parameters(*names), cls=None)
+    """Ask pytest which fixtures an item needs, as its doctest items do: by a function that has them as parameters."""
+    import inspect
+
+    def function() -> None: ...
+
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    )
+    return item.session._fixturemanager.getfixtureinfo(item, func=function, cls=None)  # noqa: SLF001
 
 
 def fixtures_behind(item: Any, name: str) -> set[str]:
@@ -164,7 +168,7 @@ def fixtures_behind(item: Any, name: str) -> set[str]:
 
 def _names_that_depend_on_the_variant(definitions: Mapping[str, Sequence[Any]]) -> set[str]:
     """Return the fixtures that give a variant's values, the extractor, and all fixtures that ask for one of them."""
-    names = {MODEL, PROMPT, MODE, EXTRACTOR} & definitions.keys()
+    names = {*_OF_VARIANT, EXTRACTOR} & definitions.keys()
     while more := {
         name
         for name, known in definitions.items()
@@ -172,18 +176,6 @@ def _names_that_depend_on_the_variant(definitions: Mapping[str, Sequence[Any]]) 
     }:
         names |= more
     return names
-
-
-def function_with_parameters(*names: str) -> Any:
-    """Make a function with these parameters: pytest works out which other fixtures they need."""
-    import inspect
-
-    def function() -> None: ...
-
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    )
-    return function
 
 
 def has_fixture(item: pytest.Item, name: str) -> bool:

@@ -36,7 +36,7 @@ from pytest_extract.core.results import Judge
 from pytest_extract.documents.pdf import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.extraction.call import LOOP_THREAD, Extraction
-from pytest_extract.plugin.extraction import Budget, CallSlots, ExtractionService, Judges
+from pytest_extract.plugin.extraction import Budget, CallSlots, ExtractionService, Judges, digest_of_extractors
 from pytest_extract.plugin.items import CASE, CaseRepr, ExtractItem, ExtractModule, clean_report
 from pytest_extract.plugin.options import PARAMS, RUN, SETTINGS, Settings
 from pytest_extract.plugin.project import (
@@ -555,7 +555,7 @@ class ExtractSession:
         before, self._judge_spending = self._judge_spending, self._judges.spent()
         item.judge_spending = self._judge_spending - before
         self.extraction_service.pay_judge(item.judge_spending)
-        item.result = self._with_origin(item, result)
+        item.result = self._with_origin(item, result, digest_of_extractors(outputs.values()))
         if self.gold_writer is not None and result.outcome is not Outcome.NOT_RUN:
             several = len(cast("ExtractModule", item.parent).variants) > 1
             cases = (other.case for other in item.session.items if isinstance(other, ExtractItem))
@@ -565,7 +565,7 @@ class ExtractSession:
 
                 item.result = failed_for_new_gold(item.result, item.gold_change)
 
-    def _with_origin(self, item: ExtractItem, result: CaseResult) -> CaseResult:
+    def _with_origin(self, item: ExtractItem, result: CaseResult, extractor: str | None) -> CaseResult:
         """Return a result with what its outputs were made from: those of a past run with the prompt of that run."""
         digests = dict(result.digests)
         replay = self.extraction_service.replay_for(item)
@@ -574,7 +574,6 @@ class ExtractSession:
             digests.pop("prompt", None)
             digests |= {name: digest for name, digest in past.digests.items() if name == "prompt"}
             result = replace(result, prompt_file=past.prompt_file)
-        extractor = self.extraction_service.extractor_digest(item, result)
         if extractor is not None:
             digests["extractor"] = extractor
         # also if the scorer decided in the judge's place

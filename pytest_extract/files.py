@@ -163,7 +163,11 @@ def write_once(path: Path, text: str) -> bool:
         except FileExistsError:
             return False
         except OSError:  # no hard links on this file system: exclusive creation, whole but for a crash within it
-            return _create(path, text)
+            try:
+                with path.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+                    file.write(text)
+            except FileExistsError:
+                return False
         return True
 
 
@@ -195,15 +199,6 @@ def _tidy(folder: Path, now: float) -> None:
             found = path.lstat()
             if stat.S_ISREG(found.st_mode) and now - found.st_mtime > _OLD_S:
                 path.unlink()
-
-
-def _create(path: Path, text: str) -> bool:
-    try:
-        with path.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        return False
-    return True
 
 
 POLL_S: Final = 0.01

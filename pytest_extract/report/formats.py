@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from importlib import import_module
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_extract.report.lines import Line
     from pytest_extract.report.run_report import RunReport
-
-
-def _imported(name: str) -> Callable[..., Any]:
-    """Return a function of this package by its module and name."""
-    module, _, function = name.rpartition(".")
-    found: Callable[..., Any] = getattr(import_module(f"pytest_extract.{module}"), function)
-    return found
 
 
 class Format(NamedTuple):
@@ -45,7 +38,7 @@ class Format(NamedTuple):
         """Write a run into a file."""
         from pytest_extract.files import write_atomic
 
-        writer = _imported(self.writer)
+        writer = resolve_name(f"pytest_extract.{self.writer}")
         if self.results:
             writer(path, run.results)
         else:
@@ -55,13 +48,13 @@ class Format(NamedTuple):
 _PARQUET: Final = "everything, a row for each attempt"
 _AGENT: Final = "what to fix first, for a coding agent, in at most 4,000 tokens"
 FORMATS: Final = (
-    Format("html", ".html", "one HTML page that works offline", "report.html.page.page"),
-    Format("markdown", ".md", "Markdown for a comment on a change", "report.markdown.markdown"),
-    Format("csv", ".csv", "a row for each compared value", "report.exports.csv_table"),
-    Format("jsonl", ".jsonl", "everything, a line for each case", "results.write_results", results=True, live=True),
-    Format("parquet", ".parquet", _PARQUET, "results.write_parquet", results=True, check="results.import_pyarrow"),
-    Format("agent", None, _AGENT, "report.markdown.agent_report"),
-    Format("gitlab", None, "code quality for GitLab, an issue for each failing field", "report.exports.code_quality"),
+    Format("html", ".html", "one HTML page that works offline", "report.html.page:page"),
+    Format("markdown", ".md", "Markdown for a comment on a change", "report.markdown:markdown"),
+    Format("csv", ".csv", "a row for each compared value", "report.exports:csv_table"),
+    Format("jsonl", ".jsonl", "everything, a line for each case", "results:write_results", results=True, live=True),
+    Format("parquet", ".parquet", _PARQUET, "results:write_parquet", results=True, check="results:import_pyarrow"),
+    Format("agent", None, _AGENT, "report.markdown:agent_report"),
+    Format("gitlab", None, "code quality for GitLab, an issue for each failing field", "report.exports:code_quality"),
 )
 
 _SHOWN: Final = ", ".join(f"{each.suffix or each.example} ({each.help})" for each in FORMATS)
@@ -101,7 +94,7 @@ def report_problems(files: Iterable[ReportFile]) -> list[str]:
     for each in files:
         try:
             if each.format.check:
-                _imported(each.format.check)()
+                resolve_name(f"pytest_extract.{each.format.check}")()
             check_file(each.path)
         except NotWritten as error:
             problems.append(f"cannot write {each.path}: {error.reason}; name a file that can be written")

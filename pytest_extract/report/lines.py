@@ -143,15 +143,8 @@ def left_part(text: str, width: int) -> str:
 
 def right_part(text: str, width: int) -> str:
     """Return the longest end of a text that takes at most `width` columns, and has as many characters."""
-    text = text[max(len(text) - width, 0) :] if width > 0 else ""
-    if text.isascii():
-        return text
-    used = 0
-    for index in range(len(text) - 1, -1, -1):
-        used += _char_width(text[index])
-        if used > width:
-            return text[index + 1 :]
-    return text
+    end = text[len(text) - min(len(text), max(width, 0)) :]
+    return left_part(end[::-1], width)[::-1]
 
 
 def padded(text: str, width: int) -> str:

@@ -21,7 +21,7 @@ from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.errors import ExtractError
 from pytest_extract.redact import current
-from pytest_extract.regression.compare import CaseComparison, Change, FieldChange, VariantComparison
+from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.facts import Effect, Subject, TestResult, tag_effects
 from pytest_extract.regression.gate import (
     EXIT_WORSE,
@@ -335,12 +335,6 @@ ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
 }
 
 
-CHANGED_KINDS: Final = (Change.FELL, Change.ROSE, Change.SHIFTED)
-"""Changes of a field, in the order in which reports show them."""
-UNCOMPARED_KINDS: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
-"""Kinds of cases that are not compared, in the order in which reports show them."""
-
-
 def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
     """Name the regression gate where it judges the run, else what is compared: its verdict is then a remark."""
     if is_gate or decision is None:
@@ -405,36 +399,61 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownVariant:
+    """What reports show of the comparison of a variant, one below the other; `apart`: cases that are not compared."""
+
+    title: str
+    effects: Sequence[str]
+    tables: Sequence[Table]
+    changes: Sequence[tuple[Change, Sequence[tuple[str, Sequence[FieldChange]]]]]
+    apart: Sequence[tuple[Change, Sequence[str]]]
+
+
+def shown_variant(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str = "") -> ShownVariant:
+    """Return what there is to show of a variant, its tables with at most so many rows; `hint`: what shows all."""
+    pairs = plural(sum(row.fields for row in variant.compared), "field")
+    by_kind = {kind: variant.of_kind(kind) for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)}
+    by_pattern = {kind: _by_pattern(variant, kind) for kind in (Change.FELL, Change.ROSE, Change.SHIFTED)}
+    return ShownVariant(
+        title=f"{plural(len(variant.compared), 'case')}, {pairs} compared",
+        effects=[_effect_text(effect) for effect in decision.effects if effect.variant == variant.label],
+        tables=[*_tag_tables(variant, decision, most, hint), *_pattern_tables(variant, decision, most, hint)],
+        changes=[(kind, found) for kind, found in by_pattern.items() if found],
+        apart=[
+            (kind, [f"{row.case}: {row.why}" if row.why else row.case for row in rows])
+            for kind, rows in by_kind.items()
+            if rows
+        ],
+    )
+
+
 def _variant_lines(variant: VariantComparison, decision: GateDecision, width: int, most: int | None) -> Iterator[Line]:
     counts = Counter(row.kind for row in variant.cases)
     kinds = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
     name = f"[{safe_prose(variant.label)}] " if variant.label else ""
-    pairs = plural(sum(row.fields for row in variant.compared), "field")
-    yield line(Span(f"{name}{plural(len(variant.compared), 'case')}, {pairs} compared", "head"), f" ({kinds})")
-    yield from (line(effect_text(effect), indent=2) for effect in decision.effects if effect.variant == variant.label)
-    for table in (*tag_tables(variant, decision, most, _SHOWS_ALL), pattern_table(variant, decision, most, _SHOWS_ALL)):
-        yield from table.lines(width) if table is not None else ()
-    for kind in CHANGED_KINDS:
-        ranks = zip_longest(*(found for _, found in changes_by_pattern(variant, kind)))
+    shown = shown_variant(variant, decision, most, _SHOWS_ALL)
+    yield line(Span(f"{name}{shown.title}", "head"), f" ({kinds})")
+    yield from (line(text, indent=2) for text in shown.effects)
+    for table in shown.tables:
+        yield from table.lines(width)
+    for kind, ranked in shown.changes:
+        ranks = zip_longest(*(found for _, found in ranked))
         changes = [change for rank in ranks for change in rank if change is not None]
-        texts = [_change_text(change, width) for change in (changes if most is None else changes[:MOST_CHANGED])]
+        texts = [_change_text(change, width) for change in changes[: most and MOST_CHANGED]]
         yield from _listing(f"{kind} ({len(changes):,}):", "plain", texts, len(changes), "field")
-    for kind in UNCOMPARED_KINDS:
-        apart = variant.of_kind(kind)
+    for kind, cases in shown.apart:
         style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
-        texts = [*map(uncompared_case_text, apart[:most])]
-        yield from _listing(f"{plural(len(apart), 'case')} {kind}:", style, texts, len(apart), "case")
+        yield from _listing(f"{plural(len(cases), 'case')} {kind}:", style, cases[:most], len(cases), "case")
 
 
 def _listing(title: str, style: Style, texts: Sequence[str], of: int, noun: str) -> list[Line]:
-    """Show a title and the first texts below it; nothing without any."""
-    if not texts:
-        return []
+    """Show a title and the first texts below it."""
     more = [f"… and {plural(of - len(texts), f'more {noun}')}{_SHOWS_ALL}"] if of > len(texts) else []
     return [line(Span(title, style), indent=2), *(line(safe_prose(text), indent=4) for text in (*texts, *more))]
 
 
-def effect_text(effect: Effect) -> str:
+def _effect_text(effect: Effect) -> str:
     """Return the change of a measure and its confidence interval."""
     text = f"{effect.measure}: {percent(effect.before)} -> {percent(effect.after)}"
     if effect.bounds is not None:
@@ -442,14 +461,14 @@ def effect_text(effect: Effect) -> str:
     return text
 
 
-def tag_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str = "") -> list[Table]:
+def _tag_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
     """Return how much the cases of each value of each tag changed that the comparison is split by."""
     tests = {
         test.name: test for test in decision.tests if test.variant == variant.label and test.subject is Subject.TAG
     }
     by_tag: dict[str, list[tuple[str, ...]]] = {}
     for each in tag_effects(variant, decision.rules):
-        p = p_cell(tests.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
+        p = _p_cell(tests.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
         row = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
         by_tag.setdefault(each.tag, []).append(row)
     return [
@@ -458,11 +477,11 @@ def tag_tables(variant: VariantComparison, decision: GateDecision, most: int | N
     ]
 
 
-def pattern_table(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str = "") -> Table | None:
-    """Return the field patterns that changed; None if none did."""
+def _pattern_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
+    """Return a table of the field patterns that changed; none if none did."""
     moved = [row for row in variant.patterns if row.kind is not Change.UNCHANGED]
     if not moved:
-        return None
+        return []
     tests = {test.pattern: test for test in decision.tests if test.variant == variant.label}
     rows: list[tuple[str, ...]] = []
     styles: list[Style] = []
@@ -470,24 +489,24 @@ def pattern_table(variant: VariantComparison, decision: GateDecision, most: int 
         test = tests.get(row.pattern)
         proved = test is not None and test.significant  # a fall beyond noise: only then has a field regressed
         rates = (percent(row.before), percent(row.after), f"{row.rose:,}", f"{row.fell:,}")
-        p = p_cell(test) if row.after < row.before else ""  # the test is of falls
+        p = _p_cell(test) if row.after < row.before else ""  # the test is of falls
         cells = (f"{row.fields:,}", *rates, p) if row.fields else ("",) * 6
         rows.append((row.pattern, "regressed" if proved else str(row.kind), *cells))
         styles.append("dim" if not row.fields else "bad" if proved else "plain")
     heads = ("field", "change", "fields", "before", "after", "rose", "fell", "p")
     still = len(variant.patterns) - len(moved)
     notes = [f"{plural(still, 'field')} unchanged"] if still else []
-    return Table(heads, rows, notes=notes, styles=styles).first(most, "changed field", hint)
+    return [Table(heads, rows, notes=notes, styles=styles).first(most, "changed field", hint)]
 
 
-def p_cell(test: TestResult | None) -> str:
+def _p_cell(test: TestResult | None) -> str:
     """Return the corrected p-value of a row, empty without a test."""
     if test is None or not test.beyond_noise:
         return "" if test is None else f">{test.level:g}"
     return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
 
 
-def changes_by_pattern(variant: VariantComparison, kind: Change) -> list[tuple[str, list[FieldChange]]]:
+def _by_pattern(variant: VariantComparison, kind: Change) -> list[tuple[str, list[FieldChange]]]:
     """Return the changes of one kind by field pattern, the most frequent first."""
     found: dict[str, list[FieldChange]] = {}
     for change in variant.fields:
@@ -513,11 +532,6 @@ def rates_text(change: FieldChange) -> str:
     if {change.before, change.after} <= {0, 1}:
         return ""
     return f"{percent(change.before)} -> {percent(change.after)} of the runs"
-
-
-def uncompared_case_text(row: CaseComparison) -> str:
-    """Name a case that is not compared, and say why."""
-    return f"{row.case}: {row.why}" if row.why else row.case
 
 
 def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[Line]:

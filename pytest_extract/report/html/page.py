@@ -62,21 +62,15 @@ from pytest_extract.report.lines import (
 )
 from pytest_extract.report.run_report import (
     ANSWER_STYLE,
-    CHANGED_KINDS,
-    UNCOMPARED_KINDS,
     Headline,
     RunReport,
     basis_texts,
-    changes_by_pattern,
     comparison_title,
-    effect_text,
     headline,
     next_steps,
-    pattern_table,
     rates_text,
     repeat_lines,
-    tag_tables,
-    uncompared_case_text,
+    shown_variant,
 )
 from pytest_extract.report.summary import (
     BY_EMPTINESS,
@@ -155,7 +149,8 @@ def styled(line: Line) -> list[Json]:
 def table_data(table: Table, **more: Json) -> dict[str, Any]:
     """Return a table as data, and what else the page needs to draw it."""
     rows = [(short_name(name), *cells) for name, *cells in table.rows]
-    return {**asdict(table), "heads": [*map(short_name, table.heads)], "rows": rows, **more}
+    paths = table.heads[:1] == ("field",)
+    return {**asdict(table), "heads": [*map(short_name, table.heads)], "rows": rows, "paths": paths, **more}
 
 
 PageChoice: TypeAlias = Literal["none", "evidence", "all"]
@@ -560,7 +555,7 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
         rows.append((path, show(gold, _CELL_WIDTH), *values))
     names = [f"{short_name(each.variant.label) or NO_VARIANT}: {outcome_text(each.outcome)}" for each in shown]
     table = Table(("field", "gold", *names), rows, "Variants side by side").first(_MOST_ROWS, "field")
-    return {"variants": table_data(table, paths=True)} if rows else {}
+    return {"variants": table_data(table)} if rows else {}
 
 
 def _variant_text(leaf: FieldResult) -> str:
@@ -949,7 +944,7 @@ def _fields(totals: RunTotals, variants: Sequence[str]) -> Parts:
         table = worst_fields_table(bad, variants[:_MOST_VARIANT_COLUMNS] if len(variants) > 1 else ())
         shares = [tally.wrong / tally.total for _, tally in bad[:MOST_PATTERNS]]
         told = "Worst first: by what they lose in score over all cases. The number of cases filters the list of cases."
-        parts = [("text", told), ("fields", table_data(table.first(MOST_PATTERNS, "field"), paths=True, shares=shares))]
+        parts = [("text", told), ("fields", table_data(table.first(MOST_PATTERNS, "field"), shares=shares))]
     fine = [short_name(name) for name, tally in totals.fields.items() if not tally.wrong]
     if fine:
         title = plural(len(fine), "field has no failure", "fields have no failure")
@@ -1068,35 +1063,26 @@ def _listed(texts: Iterable[str]) -> list[str]:
 
 
 def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
-    pairs = plural(sum(row.fields for row in variant.compared), "field")
-    title = f"{plural(len(variant.compared), 'case')}, {pairs} compared"
-    yield "head", f"{short_name(variant.label)}: {title}" if variant.label else title
-    effects = [effect_text(effect) for effect in decision.effects if effect.variant == variant.label]
-    if effects:
-        yield "list", effects
-    for tags in tag_tables(variant, decision, MOST_CHANGED):
-        yield "table", table_data(tags)
-    if (patterns := pattern_table(variant, decision, MOST_CHANGED)) is not None:
-        yield "table", table_data(patterns, paths=True)
-    for kind in CHANGED_KINDS:
-        if (changes := _changes(variant, kind, anchors)) is not None:
-            yield "changes", changes
-    for kind in UNCOMPARED_KINDS:
-        if rows := variant.of_kind(kind):
-            cases = _listed(map(uncompared_case_text, rows))
-            yield "fold", {"title": f"{plural(len(rows), 'case')} {kind}", "parts": [("list", cases)]}
+    shown = shown_variant(variant, decision, MOST_CHANGED)
+    yield "head", f"{short_name(variant.label)}: {shown.title}" if variant.label else shown.title
+    if shown.effects:
+        yield "list", shown.effects
+    yield from map(_table, shown.tables)
+    for kind, ranked in shown.changes:
+        yield "changes", _changes(kind, ranked, variant.after, anchors)
+    for kind, cases in shown.apart:
+        yield "fold", {"title": f"{plural(len(cases), 'case')} {kind}", "parts": [("list", _listed(cases))]}
 
 
-def _changes(variant: VariantComparison, kind: Change, anchors: Anchors) -> dict[str, Any] | None:
+def _changes(
+    kind: Change, ranked: Sequence[tuple[str, Sequence[FieldChange]]], variant: str, anchors: Anchors
+) -> dict[str, Any]:
     """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
-    ranked = changes_by_pattern(variant, kind)
-    if not ranked:
-        return None
     left = sum(len(found) for _, found in ranked[MOST_CHANGED:])
     return {
         "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
         "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
-        "groups": [_group(pattern, found, variant.after, anchors) for pattern, found in ranked[:MOST_CHANGED]],
+        "groups": [_group(pattern, found, variant, anchors) for pattern, found in ranked[:MOST_CHANGED]],
         "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
     }
 
@@ -1118,7 +1104,7 @@ def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: 
         "pattern": short_name(pattern),
         "count": len(changes),
         "mistakes": ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common()),
-        "table": table_data(Table(heads, rows, notes=notes), paths=True),
+        "table": table_data(Table(heads, rows, notes=notes)),
         "anchors": [anchors.get(CaseKey(change.case, variant)) for change in changes[:MOST_REPEATS]],
     }
 

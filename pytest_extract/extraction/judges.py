@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, zip_longest
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import Spending
@@ -99,16 +99,6 @@ def _checked_alignment(question: Question, answer: Any) -> Decision:
     return alignment(gold, extracted, answer.pairs, str(answer.reason))
 
 
-def ask_exact(questions: Sequence[Question]) -> list[Decision]:
-    """Decide by equality after NFC, casefold and white-space folding of all texts inside; rows are paired so, too."""
-    return [_guarded(question, _exact) for question in questions]
-
-
-def ask_fuzzy(questions: Sequence[Question]) -> list[Decision]:
-    """Decide by 1 - edits / length of the longer folded text; rows are paired so that it is highest, row by row."""
-    return [_guarded(question, _fuzzy) for question in questions]
-
-
 def folded(value: Json) -> Json:
     """Return the value with every text (keys too) in NFC, casefolded, its white space folded and trimmed."""
     if isinstance(value, str):
@@ -133,35 +123,44 @@ def similarity(gold: Json, extracted: Json) -> float:
     return float(Levenshtein.normalized_similarity(folded_text(gold), folded_text(extracted)))
 
 
-def _guarded(question: Question, decide: Callable[[Question], Decision]) -> Decision:
-    try:
-        return decide(question)
-    except RecursionError:
-        return UnansweredQuestion("the values are nested too deeply to compare")
-
-
-def _exact(question: Question) -> Decision:
-    if question.kind == "equal":
-        same = _key(question.gold) == _key(question.extracted)
-        return JudgeAnswer(float(same), "equal after folding" if same else "not equal after folding")
-    gold, extracted = lengths(question)
-    pairs = multiset(question.gold, question.extracted, _key).pairs if gold and extracted else ()
-    return alignment(gold, extracted, pairs, "rows equal after folding")
-
-
-def _fuzzy(question: Question) -> Decision:
-    if question.kind == "equal":
-        score = similarity(question.gold, question.extracted)
-        return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
-    gold, extracted = lengths(question)
-    metric = BoundMetric(name="fuzzy", compare=similarity)
-    pairs = fitting_pairs(metric_shares(metric, [(question.gold, question.extracted)])) if gold and extracted else []
-    return alignment(gold, extracted, pairs, "best fit of the letters")
-
-
 def _key(value: Json) -> str:
     """Text of a value that no other value has: the string "1" is not the number 1."""
     return json.dumps(folded(value), sort_keys=True)
+
+
+def _exact(question: Question) -> Decision:
+    gold, extracted = question.gold, question.extracted
+    if question.kind == "equal":
+        same = _key(gold) == _key(extracted)
+        return JudgeAnswer(float(same), "equal after folding" if same else "not equal after folding")
+    pairs = multiset(gold, extracted, _key).pairs if all(lengths(question)) else ()
+    return alignment(*lengths(question), pairs, "rows equal after folding")
+
+
+def _fuzzy(question: Question) -> Decision:
+    gold, extracted = question.gold, question.extracted
+    if question.kind == "equal":
+        score = similarity(gold, extracted)
+        return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
+    metric = BoundMetric(name="fuzzy", compare=similarity)
+    pairs = fitting_pairs(metric_shares(metric, [(gold, extracted)])) if all(lengths(question)) else ()
+    return alignment(*lengths(question), pairs, "best fit of the letters")
+
+
+def _each(decide: Callable[[Question], Decision], questions: Sequence[Question]) -> list[Decision]:
+    def guarded(question: Question) -> Decision:
+        try:
+            return decide(question)
+        except RecursionError:
+            return UnansweredQuestion("the values are nested too deeply to compare")
+
+    return [*map(guarded, questions)]
+
+
+ask_exact: Final[Ask] = partial(_each, _exact)
+"""Decide by equality after NFC, casefold and white-space folding of all texts inside; rows are paired so, too."""
+ask_fuzzy: Final[Ask] = partial(_each, _fuzzy)
+"""Decide by 1 - edits / length of the longer folded text; rows are paired so that it is highest, row by row."""
 
 
 def user_judge(
@@ -204,42 +203,41 @@ def identity_of(judge: object) -> str | None:
     given = getattr(judge, "identity", None)
     if isinstance(given, str) and given:
         return given
-    code = judge
-    while isinstance(code, partial):
-        code = code.func
-    owner = getattr(code, "__self__", None) if inspect.ismethod(code) else None
-    code = code if inspect.isroutine(code) else type(code)
     try:
-        source = inspect.getsource(code)
-        if owner is not None:
-            source += inspect.getsource(owner if inspect.isclass(owner) else type(owner))
+        parts = [*_parts(judge)]
     except (OSError, TypeError):
         return None
-    digest = text_digest(f"{source}\n{_held(judge)!r}")[:12]
-    return f"{getattr(code, '__module__', '?')}.{getattr(code, '__qualname__', '?')}@{digest}"
+    code: Any = judge
+    while isinstance(code, partial):
+        code = code.func
+    code = code if inspect.isroutine(code) else type(code)
+    return f"{code.__module__}.{code.__qualname__}@{text_digest(repr(parts))[:12]}"
 
 
-def _held(judge: object, inside: frozenset[int] = frozenset()) -> list[object]:
-    """Plain values that a function or object carries along (a model's name, a threshold): part of what it is."""
-    parts: list[object] = []
+def _parts(judge: object, around: frozenset[int] = frozenset()) -> Iterator[object]:
+    """Yield what a judge is: its source, the plain values that it holds, and the same of functions that it holds."""
+    held: list[object] = []
     if isinstance(judge, partial):
-        parts = [*_held(judge.func, inside), *judge.args, *judge.keywords.items()]
+        yield from _parts(judge.func, around)
+        held = [*judge.args, *judge.keywords.items()]
     elif inspect.ismethod(judge):
-        parts = [judge.__func__, *_attributes(judge.__self__)]
+        owner = judge.__self__
+        yield inspect.getsource(owner if inspect.isclass(owner) else type(owner))
+        held = [judge.__func__, *_attributes(owner)]
     elif inspect.isfunction(judge):
+        yield inspect.getsource(judge)
         for cell in judge.__closure__ or ():
             with suppress(ValueError):  # it is not filled yet
-                parts.append(cell.cell_contents)
-        parts += [*(judge.__defaults__ or ()), *(judge.__kwdefaults__ or {}).items()]
-    elif not inspect.isroutine(judge):
-        parts = [part for part in _attributes(judge) if not isinstance(part[1], dict)]  # one may be filled by answers
-    found: list[object] = []
-    for part in parts:
+                held.append(cell.cell_contents)
+        held += [*(judge.__defaults__ or ()), *(judge.__kwdefaults__ or {}).items()]
+    else:
+        yield inspect.getsource(type(judge))
+        held = [part for part in _attributes(judge) if not isinstance(part[1], dict)]  # one may be filled by answers
+    for part in held:
         if _is_plain(part):
-            found.append(part)
-        elif (inspect.isroutine(part) or isinstance(part, partial)) and id(part) not in inside:
-            found += _held(part, inside | {id(judge)})
-    return found
+            yield part
+        elif isinstance(part, partial | FunctionType | MethodType) and id(part) not in around:
+            yield from _parts(part, around | {id(judge)})
 
 
 def _attributes(judge: object) -> list[tuple[str, object]]:
@@ -251,10 +249,8 @@ def _attributes(judge: object) -> list[tuple[str, object]]:
 
 def _is_plain(value: object) -> bool:
     """Whether a value is a setting: no list, in which a judge may gather what it was asked."""
-    if isinstance(value, dict):
-        return all(map(_is_plain, value.items()))
-    if isinstance(value, tuple):
-        return all(map(_is_plain, value))
+    if isinstance(value, dict | tuple):
+        return all(map(_is_plain, value.items() if isinstance(value, dict) else value))
     return isinstance(value, str | int | float | bool | None)
 
 

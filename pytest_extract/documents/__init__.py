@@ -371,14 +371,9 @@ def _seen(root: Any, name: str = "the page") -> Iterator[tuple[str, Any]]:
             yield "tail", element
 
 
-SHOWN_ELEMENTS: Final = frozenset(
-    (
-        "address", "article", "aside", "b", "blockquote", "br", "caption", "code", "dd", "div", "dl", "dt", "em",
-        "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "i", "li", "main", "nav",
-        "ol", "p", "pre", "s", "section", "small", "strong", "sub", "sup", "table", "tbody", "td", "tfoot", "th",
-        "thead", "title", "tr", "u", "ul",
-    )
-)  # fmt: skip
+_OF_WORDS: Final = frozenset(("b", "code", "em", "i", "s", "small", "strong", "sub", "sup", "u"))
+_NEVER_SHOWN: Final = frozenset(("body", "details", "fieldset", "form", "html", "option", "summary"))
+SHOWN_ELEMENTS: Final = (_BLOCKS - _NEVER_SHOWN) | _CELLS | _OF_WORDS
 """Elements that `html_outline` keeps: none of them loads, runs or submits anything."""
 _MOST_ELEMENTS: Final = 20_000
 _MOST_LEVELS: Final = 60

@@ -140,39 +140,33 @@ def _with_content(document: Document, data: bytes) -> Document:
     return other
 
 
-def _with_decimal_comma(document: Document, _how: str, gold: Json) -> bytes:
-    """Write the numbers of the gold as in 1.234,50."""
-
-    def replaced(value: Json, quote: str) -> str | None:
-        written = read_written(quote, (LOCALES["en"],)) if is_number(value) else None
-        return quote.translate(_NUMBERS) if written is not None and set(quote) & set(".,") else None
-
-    return _with_values_rewritten(document, gold, replaced, "number of the gold that has a separator in the document")
+def _decimal_comma(value: Json, quote: str) -> str | None:
+    """Write a number as in 1.234,50."""
+    written = read_written(quote, (LOCALES["en"],)) if is_number(value) else None
+    return quote.translate(_NUMBERS) if written is not None and set(quote) & set(".,") else None
 
 
-def _with_day_first(document: Document, _how: str, gold: Json) -> bytes:
-    """Write the dates of the gold as in 31/12/2026."""
-
-    def replaced(value: Json, _quote: str) -> str | None:
-        found = read_iso(value) if isinstance(value, str) else None
-        return (
-            f"{found.day:02d}/{found.month:02d}/{found.year}" if found is not None and found.day is not None else None
-        )
-
-    return _with_values_rewritten(document, gold, replaced, "date of the gold that is found in the document")
+def _day_first(value: Json, _quote: str) -> str | None:
+    """Write a date as in 31/12/2026."""
+    date = read_iso(value) if isinstance(value, str) else None
+    return None if date is None or date.day is None else f"{date.day:02d}/{date.month:02d}/{date.year}"
 
 
-def _with_values_rewritten(
-    document: Document, gold: Json, replaced: Callable[[Json, str], str | None], what: str
-) -> bytes:
+_NOTATIONS: Final[Mapping[str, tuple[Callable[[Json, str], str | None], str]]] = {
+    "comma": (_decimal_comma, "number of the gold that has a separator in the document"),
+    "day-first": (_day_first, "date of the gold that is found in the document"),
+}
+
+
+def _with_values_rewritten(document: Document, how: str, gold: Json) -> bytes:
+    """Write the values of the gold in another notation, wherever they stand."""
     if document.media_type == _PDF:
         raise DocumentError("the text of a PDF cannot be written otherwise; use a text or HTML document")
-    new: dict[TextLocation, str] = {}
-    for _, value in iter_leaves(gold):
-        for place in _places(document, value):
-            text = replaced(value, place.quote)
-            if text is not None:
-                new[place] = text
+    rewrite, what = _NOTATIONS[how]
+    places = [
+        (place, rewrite(value, place.quote)) for _, value in iter_leaves(gold) for place in _places(document, value)
+    ]
+    new = {place: text for place, text in places if text is not None}
     if not new:
         raise DocumentError(f"there is no {what}")
     return _rewritten(document, new)
@@ -224,8 +218,8 @@ def _of_pdf(document: Document) -> None:
 
 ALTERATIONS: Final[Mapping[str, Callable[[Document, str, Json], bytes]]] = {
     "without": _without,
-    "decimal": _with_decimal_comma,
-    "dates": _with_day_first,
+    "decimal": _with_values_rewritten,
+    "dates": _with_values_rewritten,
     "pages": _with_pages_shuffled,
     "scan": _scanned,
 }

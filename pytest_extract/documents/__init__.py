@@ -388,7 +388,7 @@ def html_outline(source: str, text: str) -> Outline | None:
 
     `text` is what `html_text` returns; texts are given by their offsets in it. None for a page with too many elements.
     """
-    places = [index for index, char in enumerate(text) if not char.isspace()]
+    places = _letters(text)
     root: Outline = ["div", 1, 1]
     open_: list[tuple[Any, Outline]] = [(None, root)]
     before: list[int] = []
@@ -402,7 +402,7 @@ def html_outline(source: str, text: str) -> Outline | None:
             elements += 1
         elif event == "end" and open_[-1][0] is element:
             open_.pop()
-        elif event in ("text", "tail") and (count := _length(getattr(element, event))):
+        elif event in ("text", "tail") and (count := len(_letters(getattr(element, event)))):
             if at + count > len(places):
                 return None
             part = [places[at], places[at + count - 1] + 1]
@@ -414,9 +414,9 @@ def html_outline(source: str, text: str) -> Outline | None:
     return root if at == len(places) and elements <= _MOST_ELEMENTS else None
 
 
-def _length(text: str) -> int:
-    """Return the number of characters that are no space: only these are the same in a page and in its text."""
-    return sum(not char.isspace() for char in text)
+def _letters(text: str) -> list[int]:
+    """Return the offsets of the characters that are no space: only these are the same in a page and in its text."""
+    return [at for at, char in enumerate(text) if not char.isspace()]
 
 
 def _span(text: str | None) -> int:
@@ -433,21 +433,16 @@ def html_with(source: str, text: str, edits: Sequence[tuple[int, int, str]]) -> 
 
     root = _parsed(source)
     pieces = [(element, event) for event, element in _seen(root) if event in ("text", "tail")]
-    shown = [
-        (number, at, char)
-        for number, (element, part) in enumerate(pieces)
-        for at, char in enumerate(getattr(element, part))
-        if not char.isspace()
-    ]
-    places = {index: number for number, index in enumerate(i for i, char in enumerate(text) if not char.isspace())}
-    if [char for _, _, char in shown] != [text[index] for index in places]:
+    texts = [getattr(element, part) for element, part in pieces]
+    if "".join("".join(texts).split()) != "".join(text.split()):
         return None
+    shown = [(number, at) for number, piece in enumerate(texts) for at in _letters(piece)]
+    places = dict(zip(_letters(text), shown, strict=True))
     new: dict[tuple[int, int], str] = {}
     for start, end, other in edits:
-        first, *others = [shown[places[index]][:2] for index in range(start, end) if index in places]
+        first, *others = [places[index] for index in range(start, end) if index in places]
         new |= {first: other.strip(), **dict.fromkeys(others, "")}
     for number, (element, part) in enumerate(pieces):
-        whole = getattr(element, part)
-        setattr(element, part, "".join(new.get((number, at), char) for at, char in enumerate(whole)))
+        setattr(element, part, "".join(new.get((number, at), char) for at, char in enumerate(texts[number])))
     written: str = etree.tostring(root.getroottree(), encoding="unicode", method="html")
     return written

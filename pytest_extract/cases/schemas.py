@@ -56,100 +56,82 @@ T = TypeVar("T")
 # --- the fields of a schema
 
 
-def declared(text: str, program: Program) -> bool:
-    """Whether the schema declares a field."""
-    steps = parse_field(text)
-    return steps is not None and (path_text(steps) in program.patterns or any(nodes_at(program.root, steps)))
+def field_problem(
+    text: str, program: Program, gold: Json, *, bounded: bool = False, absence: str | None = None
+) -> str | None:
+    """Say what is wrong with a field that a case names; None when the schema declares it, or the gold has it.
 
-
-def unknown_field(text: str, program: Program, gold: Json) -> str | None:
-    """Say what is wrong with a field that a case names, or None when the schema declares it or the gold has it."""
+    `bounded`: its score is held against a threshold. `absence`: what is asked of it, which nobody would see held where
+    it is skipped, and which a value of the gold contradicts.
+    """
     steps = parse_field(text)
     if steps is None:
         return f"{text!r} is no field; write it as `a.b`, `items[].price` or `items[3].price`"
-    if declared(text, program):
-        return None
-    if not any(values_at(gold, text)):
+    nodes = [*nodes_at(program.root, steps)]
+    if not nodes and path_text(steps) not in program.patterns:
+        return _undeclared(text, steps, program, gold)
+    is_unseen = all(map(_is_skipped, nodes))  # there are none inside of what is skipped
+    if bounded and not any(map(_has_score, nodes)):
+        if is_unseen:
+            return f"{text!r} is skipped: it has no score to bound"
+        return f"{text!r} has no score of its own; bound what is in it: {_inside(text, program)}"
+    if absence == "must" and is_unseen:
+        return f"{text!r} is skipped: nobody would see whether it stays empty"
+    if absence == "must" and has_value(gold, text):
+        return f"{text!r} must stay empty, but the gold has a value there"
+    if absence == "either" and nodes and all(isinstance(node, Object) and not node.checks for node in nodes):
+        return f"{text!r} is an object, of which only the fields are compared: name them, as {_inside(text, program)}"
+    return None
+
+
+def _undeclared(text: str, steps: tuple[FieldStep, ...], program: Program, gold: Json) -> str | None:
+    if not values_at(gold, text):
         return f"the schema has no field {text!r}{nearest(path_text(steps), program.patterns)}"
     known = next(end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1])))
-    around = list(nodes_at(program.root, steps[:known]))
-    objects = [plan for plan in around if isinstance(plan, Object)]
-    if objects and not any(plan.extra == "compare" for plan in objects):
+    objects = [node for node in nodes_at(program.root, steps[:known]) if isinstance(node, Object)]
+    if objects and not any(node.extra == "compare" for node in objects):
         left_out = f"the semantics {program.semantics.name} compare no keys but those that `properties` declares"
         return f"{text!r} is not compared: {left_out}; declare it there"
-    by_key = bool(objects) and not isinstance(steps[known], AnyKey)
-    whole = steps[: known + 1] if by_key else steps[:known]
+    whole = steps[: known + (bool(objects) and not isinstance(steps[known], AnyKey))]
     if whole == steps:
         return None
     return f"{text!r} is not compared by itself: the schema declares nothing inside {path_text(whole)!r}; name that"
 
 
-def has_value(gold: Json, text: str) -> bool:
-    """Whether the gold has a value at a field: something other than null, empty text and what holds only those."""
-    return any(leaf not in (None, "") for _, value in values_at(gold, text) for _, leaf in iter_leaves(value))
+def _inside(text: str, program: Program) -> str:
+    """Name the fields below one that have a score."""
+    own = usual(text)
+    inside = ("",) if own == ROOT else (f"{own}.", f"{own}[")
+    below = [name for name in program.patterns if name.startswith(inside)]
+    named = [name for name in below if any(map(_has_score, nodes_at(program.root, parse_field(name) or ())))]
+    return f"{', '.join(named[:3])}{', …' * (len(named) > 3)}"
+
+
+def _is_skipped(node: Node) -> bool:
+    return isinstance(node, Skip) or (isinstance(node, Leaf) and node.skipped)
+
+
+def _has_score(node: Node) -> bool:
+    match node:
+        case Leaf():
+            return not node.skipped
+        case Object():
+            return bool(node.checks)
+        case Array():
+            return node.result is not None or bool(node.checks)
+        case _:
+            return False
 
 
 def is_skipped(text: str, program: Program) -> bool:
-    """Whether nothing looks at a field that the schema declares."""
-    plans = list(nodes_at(program.root, parse_field(text) or ()))
-    return all(isinstance(plan, Skip) or (isinstance(plan, Leaf) and plan.skipped) for plan in plans)
+    """Whether the schema declares a field that nothing looks at."""
+    nodes = [*nodes_at(program.root, parse_field(text) or ())]
+    return (bool(nodes) or usual(text) in program.patterns) and all(map(_is_skipped, nodes))
 
 
-def field_problem(
-    text: str, program: Program, gold: Json, *, bounded: bool = False, absence: str | None = None
-) -> str | None:
-    """Say what is wrong with a field that a case names; None where nothing is.
-
-    `bounded`: its score is held against a threshold. `absence`: what is asked of it, which nobody would see held where
-    it is skipped, and which a value of the gold contradicts.
-    """
-    problem = unknown_field(text, program, gold)
-    if problem is not None or not declared(text, program):
-        return problem
-    if bounded:
-        return without_score(text, program)
-    if absence == "must" and is_skipped(text, program):
-        return f"{text!r} is skipped: nobody would see whether it stays empty"
-    if absence == "must" and has_value(gold, text):
-        return f"{text!r} must stay empty, but the gold has a value there"
-    plans = list(nodes_at(program.root, parse_field(text) or ()))
-    if absence == "either" and plans and all(isinstance(plan, Object) and not plan.checks for plan in plans):
-        return f"{text!r} is an object, of which only the fields are compared: name them, as {_inside(text, program)}"
-    return None
-
-
-def without_score(text: str, program: Program) -> str | None:
-    """Say why a field that the schema declares never has a score of its own to be bounded; None when it has one."""
-    plans = list(nodes_at(program.root, parse_field(text) or ()))
-    if any(map(_scored, plans)):
-        return None
-    if all(isinstance(plan, Skip) for plan in plans):  # none where it is inside of what is skipped
-        return f"{text!r} is skipped: it has no score to bound"
-    return f"{text!r} has no score of its own; bound what is in it: {_inside(text, program)}"
-
-
-def _inside(text: str, program: Program) -> str:
-    """Name the fields below one that have a score."""
-
-    def has_score(name: str) -> bool:
-        return any(map(_scored, nodes_at(program.root, parse_field(name) or ())))
-
-    own = usual(text)
-    inside = ("",) if own == ROOT else (f"{own}.", f"{own}[")
-    below = [name for name in program.patterns if name.startswith(inside) and has_score(name)]
-    return f"{', '.join(below[:3])}{', …' * (len(below) > 3)}"
-
-
-def _scored(plan: Node) -> bool:
-    match plan:
-        case Leaf():
-            return not plan.skipped
-        case Object():
-            return bool(plan.checks)
-        case Array():
-            return plan.result is not None or bool(plan.checks)
-        case _:
-            return False
+def has_value(gold: Json, text: str) -> bool:
+    """Whether the gold has a value at a field: something other than null, empty text and what holds only those."""
+    return any(leaf not in (None, "") for _, value in values_at(gold, text) for _, leaf in iter_leaves(value))
 
 
 def values_at(value: Json, text: str) -> list[tuple[tuple[Step, ...], Json]]:
@@ -390,7 +372,11 @@ class SchemaCache:
         self.updates_golds = updates_golds
         self.structure_only = compile_schema is compile_structure
         self.defaults_files: list[Path] = []
-        self._compile = compile_schema or _compiler()
+        if compile_schema is None:
+            from pytest_extract.core import scorer
+
+            compile_schema = scorer.compile_schema
+        self._compile = compile_schema
         self._made: dict[tuple[object, ...], Any] = {}
 
     def _once(self, make: Callable[[], T], *key: object) -> T:
@@ -485,17 +471,9 @@ class SchemaCache:
     def is_sound(self, name: str, scorer: Scorer, *, bounded: bool) -> bool:
         """Whether the schema alone allows to name a field; `bounded`: to hold its score against a threshold."""
         program = scorer.program
-
-        def sound() -> bool:
-            return declared(name, program) and not (bounded and without_score(name, program))
-
-        return self._once(sound, "field", program, name, bounded)
-
-
-def _compiler() -> Callable[..., Scorer]:
-    from pytest_extract.core.scorer import compile_schema
-
-    return compile_schema
+        return self._once(
+            lambda: field_problem(name, program, None, bounded=bounded) is None, "field", program, name, bounded
+        )
 
 
 def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.edit import gold_source
 from pytest_extract.cases.model import EDITOR_SCHEMA, Case
-from pytest_extract.cases.schemas import declared, has_value, is_skipped, values_at
+from pytest_extract.cases.schemas import has_value, is_skipped, values_at
 from pytest_extract.cases.sources import Mistake, Steps, errors_of
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.results import Failure, FailureKind, Status
@@ -369,7 +369,7 @@ def _looked_up(case: Case) -> Iterator[_LookedUp]:
 
 
 def _is_skipped(case: Case, pattern: str) -> bool:
-    return declared(pattern, case.scorer.program) and is_skipped(pattern, case.scorer.program)
+    return is_skipped(pattern, case.scorer.program)
 
 
 def _no_evidence_text(unfound: _LookedUp) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.model import checked_value
-from pytest_extract.cases.schemas import SchemaCache, unknown_field
+from pytest_extract.cases.schemas import SchemaCache, field_problem
 from pytest_extract.cases.sources import SourceFile, is_file, path_and_pointer, pointer_advice, sound_value
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.scorer import compile_schema
@@ -119,7 +119,7 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
     with suppress(SchemaError):  # what is wrong with the schema, `check` says
         program = compile_schema(schema).program
         for text, path in paths.items():
-            problem = unknown_field(text, program, output) if value_at(output, path) is MISSING else None
+            problem = field_problem(text, program, output) if value_at(output, path) is MISSING else None
             if problem is not None:
                 raise ValueError(f"`corrections`: {problem}; if it is right, write the whole value as `corrected`")
     value = copied(output)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.schemas import declared, has_value, is_skipped, unknown_field, without_score
+from pytest_extract.cases.schemas import field_problem, has_value, is_skipped
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import ANY_KEY, parse_field, path_text, usual
 
@@ -64,7 +64,7 @@ def test_fields_are_parsed_and_spelled(text, steps, spelling):
 def test_what_is_no_field(text):
     assert parse_field(text) is None
     assert usual(text) == text
-    assert "is no field; write it as" in (unknown_field(text, PROGRAM, {}) or "")
+    assert "is no field; write it as" in (field_problem(text, PROGRAM, {}) or "")
 
 
 @given(
@@ -90,8 +90,7 @@ UNDECLARED = [
 
 @pytest.mark.parametrize("field", [*DECLARED, *UNDECLARED])
 def test_a_field_is_one_of_the_schema_s(field):
-    assert declared(field, PROGRAM) == (field in DECLARED)
-    assert (unknown_field(field, PROGRAM, None) is None) == (field in DECLARED)
+    assert (field_problem(field, PROGRAM, None) is None) == (field in DECLARED)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +108,7 @@ def test_a_field_is_one_of_the_schema_s(field):
     ],
 )
 def test_a_field_that_the_gold_has_is_known(field, gold, there):
-    assert (unknown_field(field, PROGRAM, gold) is None) == there
+    assert (field_problem(field, PROGRAM, gold) is None) == there
 
 
 @pytest.mark.parametrize(
@@ -132,7 +131,7 @@ def test_a_field_inside_a_value_that_is_compared_as_one_is_told(field, whole):
         "left": {"more": 1},
     }
     problem = f"{field!r} is not compared by itself: the schema declares nothing inside {whole!r}; name that"
-    assert unknown_field(field, PROGRAM, gold) == problem
+    assert field_problem(field, PROGRAM, gold) == problem
 
 
 FULL = ["$", "plain.x", "plain", "rows[].n", "rows[0].n", "named.*", "named.k.v"]
@@ -152,30 +151,29 @@ UNSCORED = ["plain", "rows[]", "either", "named", "left", "left.z", "$"]
 
 @pytest.mark.parametrize("field", [*SCORED, *UNSCORED])
 def test_only_a_field_with_a_score_of_its_own_can_be_bounded(field):
-    problem = without_score(field, PROGRAM)
-    assert (problem is None) == (field in SCORED)
+    assert (field_problem(field, PROGRAM, None, bounded=True) is None) == (field in SCORED)
     assert is_skipped(field, PROGRAM) == (field in ("left", "left.z"))
 
 
 def test_what_has_a_score_depends_on_how_it_is_compared():
     compared = {"x-eval-compare": "exact"}
-    program = compile_schema(obj(rows={"type": "array", "items": obj(a={**TEXT, **compared})})).program
-    assert without_score("rows", program) == "'rows' has no score of its own; bound what is in it: rows[].a"
-    assert without_score("rows[].a", program) is None
-    assert without_score("plain", compile_schema(SCHEMA, overrides={"plain": "exact"}).program) is None
+    rows = compile_schema(obj(rows={"type": "array", "items": obj(a={**TEXT, **compared})})).program
+    problem = "'rows' has no score of its own; bound what is in it: rows[].a"
+    assert field_problem("rows", rows, None, bounded=True) == problem
+    assert field_problem("rows[].a", rows, None, bounded=True) is None
+    as_one = compile_schema(SCHEMA, overrides={"plain": "exact"}).program
+    assert field_problem("plain", as_one, None, bounded=True) is None
     below_a_leaf = compile_schema(obj(who={**obj(name={**TEXT, **compared}), **compared})).program
-    assert declared("who.name", below_a_leaf)
-    assert not declared("who.nam", below_a_leaf)
+    assert field_problem("who.name", below_a_leaf, None) is None
+    assert field_problem("who.nam", below_a_leaf, None) is not None
 
 
 @pytest.mark.parametrize("field", ["z", "x1", "deep.x1"])
 def test_a_field_that_the_semantics_do_not_compare_is_told(field):
     keys = {"patternProperties": {"^x": {"type": "integer"}}}
-    schema = {"type": "object", "properties": {"deep": {"type": "object", **keys}}, **keys}
-    program = compile_schema(schema, semantics="extract-bench").program
-    problem = unknown_field(field, program, {"z": 1, "x1": 1, "deep": {"x1": 1}})
-    assert problem == (
+    schema, gold = obj(deep=obj() | keys) | keys, {"z": 1, "x1": 1, "deep": {"x1": 1}}
+    assert field_problem(field, compile_schema(schema, semantics="extract-bench").program, gold) == (
         f"{field!r} is not compared: the semantics extract-bench compare no keys but those that `properties` declares; "
         "declare it there"
     )
-    assert unknown_field(field, compile_schema(schema).program, {"z": 1, "x1": 1, "deep": {"x1": 1}}) is None
+    assert field_problem(field, compile_schema(schema).program, gold) is None

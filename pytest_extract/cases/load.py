@@ -360,7 +360,7 @@ class _CaseBuilder:
         document, schema, gold = self._document(), self._schema(), self._gold()
         prompt = self._read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
-        gates = self._cache.same(GateConfig.from_json(values.get("gates", {})))
+        gates = GateConfig.from_json(values.get("gates", {}))
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
         is_sound = schema is not None and self._schema_holds(schema, gates)
@@ -397,10 +397,10 @@ class _CaseBuilder:
             semantics=scorer.semantics,
             modality=values.get("modality") or modality_of(document.media_type),
             uncompared=uncompared,
-            thresholds=self._cache.same(Thresholds.of(values.get("thresholds", {}))),
+            thresholds=Thresholds.of(values.get("thresholds", {})),
             gates=gates,
             auto_accept=AutoAccept(**values["auto_accept"]) if "auto_accept" in values else None,
-            **{key: self._cache.same(value) for key, value in values.items() if key in _AS_THEY_ARE},
+            **{key: value for key, value in values.items() if key in _AS_THEY_ARE},
         )
 
     def _tell(self, source: SourceFile, steps: Steps, message: str, *, on_key: bool = False) -> None:
@@ -549,8 +549,6 @@ class _CaseBuilder:
         for field, steps in named_fields(self._settings.raw):
             bounded = scored and steps[0] == "thresholds"
             absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
-            if absence is None and self._cache.is_sound(field, scorer, bounded=bounded):
-                continue
             problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
             if problem is not None:
                 self._tell_of_key(problem, *steps, on_key=steps[-1] != "path")

@@ -460,21 +460,6 @@ class SchemaCache:
         compiled = partial(self._compile, schema.value, as_published=False, **how)
         return self._once(compiled, "scorer", schema.sha256, canonical_json(how))
 
-    def same(self, said: T) -> T:
-        """Return the same object for all checked values that say the same, which `repr` tells.
-
-        Thousands of cases wait in a collection, most of them in the same words, and Python's garbage collector looks at
-        every object of each again and again.
-        """
-        return self._once(lambda: said, "value", repr(said))
-
-    def is_sound(self, name: str, scorer: Scorer, *, bounded: bool) -> bool:
-        """Whether the schema alone allows to name a field; `bounded`: to hold its score against a threshold."""
-        program = scorer.program
-        return self._once(
-            lambda: field_problem(name, program, None, bounded=bounded) is None, "field", program, name, bounded
-        )
-
 
 def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
     """Return the source's own mistakes at or around a place, so that no invalid part is used."""

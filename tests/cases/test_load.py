@@ -335,16 +335,6 @@ def test_files_are_read_and_schemas_compiled_once(load, load_case):
     assert len(compiled) == 2
 
 
-def test_what_many_cases_say_alike_is_checked_against_the_schema_and_kept_once(load, monkeypatch):
-    looked_up = []
-    monkeypatch.setattr("pytest_extract.cases.schemas.field_problem", lambda name, *_, **__: looked_up.append(name))
-    defaults = "defaults: {schema: invoice.schema.json, gold: acme.gold.json, thresholds: {fields: {total: 1}}}\n"
-    cases = load(defaults + "cases:\n" + "- {text: x, accept: {vendor.name: [A]}}\n" * 3).cases
-    assert len(cases) == 3
-    assert sorted(looked_up) == ["total", "vendor.name"]
-    assert len({id(case.thresholds) for case in cases}) == len({id(case.accept) for case in cases}) == 1
-
-
 def test_no_document_is_opened(load_case, monkeypatch):
     opened: list[str] = []
 

@@ -88,13 +88,6 @@ def test_the_contract_s_example(folder, load_case):
     assert case_name(Path("b.c.extract.yml")) == "b.c"
 
 
-def test_a_known_failure_expires_after_its_day():
-    known = KnownFailure(path="total", until=date(2027, 1, 31))
-    assert not known.expired(date(2027, 1, 31))
-    assert known.expired(date(2027, 2, 1))
-    assert not KnownFailure(path="total").expired(date(2999, 1, 1))
-
-
 @pytest.mark.parametrize(
     ("name", "modality"),
     [("a.html", "text"), ("a.png", "image"), ("a.pdf", "image"), ("a.mp3", "audio"), ("a.bin", "text")],
@@ -116,13 +109,6 @@ def test_the_modality_of_a_bare_case_follows_the_document(load_case, name, modal
 )
 def test_pass_rate_is_asked_where_no_measure_and_no_field_is(load_case, thresholds, measures):
     assert dict(load_case(f"{BASE}thresholds: {thresholds}\n").thresholds.measures) == measures
-
-
-def test_everything_can_stand_inline(folder, load_case):
-    case = load_case("text: |\n  Total: 3\nschema: {properties: {total: {type: number}}}\ngold: {total: 3}\n")
-    assert (case.document.text, case.modality, case.gold) == ("Total: 3\n", "text", {"total": 3})
-    assert (case.gold_path, case.gold_steps) == (folder / "acme.extract.yaml", ("gold",))
-    assert case.schema == {"properties": {"total": {"type": "number"}}}
 
 
 def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(folder):

@@ -308,25 +308,25 @@ def _told(error: ValidationError, at: Steps) -> Iterator[KeyMistake]:
                 for inner in fitting[0]:
                     yield from _told(inner, at)
             else:
-                yield KeyMistake(here, f"must be {_phrase(schema)}, not {_value_text(value)}")
+                yield KeyMistake(here, f"must be {value_phrase(schema)}, not {_value_text(value)}")
         case _:
-            yield KeyMistake(here, f"must be {_phrase(schema)}, not {_value_text(value)}{_hint(schema, value)}")
+            yield KeyMistake(here, f"must be {value_phrase(schema)}, not {_value_text(value)}{_hint(schema, value)}")
 
 
 def _name(steps: Steps) -> str:
     return path_text(steps) if isinstance(steps[-1], int) else str(steps[-1])
 
 
-def _phrase(schema: Mapping[str, Any]) -> str:
-    """Say in a noun phrase what a schema wants."""
+def value_phrase(schema: Mapping[str, Any]) -> str:
+    """Say in a noun phrase which values the schema of a key, or of a part of its value, takes."""
     if "title" in schema:
         return str(schema["title"])
     if "$ref" in schema:
-        return _phrase(_definitions()[schema["$ref"].removeprefix("#/$defs/")])
+        return value_phrase(_definitions()[schema["$ref"].removeprefix("#/$defs/")])
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
     if "anyOf" in schema:
-        return " or ".join(map(_phrase, schema["anyOf"]))
+        return " or ".join(map(value_phrase, schema["anyOf"]))
     if "properties" in schema:
         return f"a mapping with {', '.join(schema['properties'])}"
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
@@ -383,7 +383,7 @@ _UNREAD: Final[Mapping[str, Callable[[Json], bool]]] = MappingProxyType(
 def _id(value: str | int) -> str:
     text = str(int(value)) if not isinstance(value, str) else value
     if not text.isprintable():
-        raise _WrongError(f"must be {_phrase(_definitions()['id'])}, not {_value_text(text)}")
+        raise _WrongError(f"must be {value_phrase(_definitions()['id'])}, not {_value_text(text)}")
     return text
 
 

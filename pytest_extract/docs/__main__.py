@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.cases.model import case_file_schema, renewed_schema
+from pytest_extract.cases.model import case_file_schema, renewed_schema, value_phrase
 from pytest_extract.cli.score import metrics_manual
 from pytest_extract.core.measures import MEASURES, Measure
 from pytest_extract.core.metrics import METRICS
@@ -152,7 +152,7 @@ def case_keys_page() -> Iterator[str]:
 def _key_row(key: str, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> tuple[str, ...]:
     target = part.get("$ref", "").rpartition("/")[2]
     whole = {**definitions.get(target, {}), **part}
-    return f"`{key}`", _kind(part, definitions), whole["description"]
+    return f"`{key}`", value_phrase(part), whole["description"]
 
 
 def _nested(place: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -167,49 +167,6 @@ def _nested(place: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[
         yield from _nested(f"{place}[]", part["items"])
     if isinstance(part.get("additionalProperties"), dict):
         yield from _nested(f"{place}.FIELD", part["additionalProperties"])
-
-
-_KINDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "string": "text",
-        "integer": "whole number",
-        "number": "number",
-        "boolean": "boolean",
-        "object": "mapping",
-        "array": "list",
-        "null": "null",
-    }
-)
-"""Type in JSON Schema -> the word for it."""
-
-
-def _kind(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """Return in words which values a schema takes."""
-    if "$ref" in part:
-        name = part["$ref"].rpartition("/")[2]
-        return name if name in {"path", "case"} else _kind(definitions[name], definitions)
-    if "enum" in part:
-        return _either(f"`{word}`" for word in part["enum"])
-    if "anyOf" in part:
-        return _either(_kind(choice, definitions) for choice in part["anyOf"])
-    names = part["type"] if isinstance(part["type"], list) else [part["type"]]
-    inside = part.get("items", part.get("additionalProperties"))
-    if isinstance(inside, dict) and len(names) == 1:
-        joint = "of" if names == ["array"] else "to"
-        return f"{_KINDS[names[0]]} {joint} {_kind(inside, definitions)}"
-    return _either(_KINDS[name] for name in names) + _limits(part)
-
-
-def _either(choices: Iterable[str]) -> str:
-    words = list(dict.fromkeys(choices))
-    if any(" or " in word for word in words):
-        return ", or ".join(words)
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def _limits(part: Mapping[str, Any]) -> str:
-    words = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
-    return "".join(f" {word} {part[name]}" for name, word in words.items() if name in part)
 
 
 def metrics_page() -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Every key of the case file reaches what it is for: its value is changed, and the difference is seen.
 
-Keys are found in the JSON Schema of the case file, which `test_case_schema` holds equal to the checker; a key without an
-entry in `KEYS` fails.
+Keys are found in the JSON Schema of the case file, which says the same as the checker; a key without an entry in `KEYS`
+fails.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ import pytest
 
 from pytest_extract import Extensions, compile_schema, extend
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.model import Case, case_file_schema
+from pytest_extract.cases.model import FILE_KEYS, LIMITS, Case, case_file_schema, case_keys, renewed_schema
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures import MEASURES
-from pytest_extract.core.output_shape import SHAPES
+from pytest_extract.core.output_shape import SHAPES, UNITS
+from pytest_extract.core.rules import RULE_KEYS, SEVERITIES
+from pytest_extract.core.schema.annotations import parse_override
+from pytest_extract.core.semantics import SEMANTICS
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.results import dump_result, load_result
 from pytest_extract.run_case import run_case
@@ -282,7 +286,7 @@ POST_NAME = {"post_process.name"}
 """Part of the value of `post_process`, not a key of its own: without it nothing is named."""
 
 
-def load(folder, keys):
+def load_keys(folder, keys):
     (folder / "a.txt").write_text("Document A", encoding="utf-8")
     (folder / "b.txt").write_text("Document B", encoding="utf-8")
     (folder / "prompt.md").write_text("Extract.", encoding="utf-8")
@@ -304,9 +308,9 @@ def test_every_key_has_an_entry():
 @pytest.mark.parametrize("key", KEYS)
 def test_a_changed_key_is_seen(tmp_path, key):
     seen, one, other = KEYS[key]
-    first = seen(load(tmp_path, one))
-    assert first == seen(load(tmp_path, one))
-    assert first != seen(load(tmp_path, other))
+    first = seen(load_keys(tmp_path, one))
+    assert first == seen(load_keys(tmp_path, one))
+    assert first != seen(load_keys(tmp_path, other))
 
 
 SHOWN = sorted(
@@ -321,8 +325,76 @@ def test_a_result_shows_the_keys_that_it_has_a_field_for(tmp_path, key):
     _, one, other = KEYS[key]
     shown = []
     for keys in (one, other):
-        (case,) = load(tmp_path, keys)
+        (case,) = load_keys(tmp_path, keys)
         result = run_case(case, lambda _index: Extraction(OUTPUT), nodeid="n", file="f")
         assert getattr(result, key) == getattr(case, key)
         shown.append(getattr(load_result(dump_result(result)), key))
     assert shown[0] != shown[1]
+
+
+# --- the JSON Schema of the case file
+
+DEFS = SCHEMA_OF_CASES["$defs"]
+
+
+def test_it_is_a_json_schema_that_describes_every_key():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA_OF_CASES)
+    assert set(SCHEMA_OF_CASES["properties"]) == {*case_keys(), *FILE_KEYS}
+    assert set(DEFS["case"]["properties"]) == set(case_keys())
+    assert all("description" in DEFS[key] for key in case_keys())
+    assert case_file_schema() == renewed_schema(), "after a change of a measure, `python -m pytest_extract.docs`"
+
+
+def test_it_lists_the_checker_s_words():
+    assert list(DEFS["semantics"]["enum"]) == list(SEMANTICS)
+    assert tuple(DEFS["modality"]["enum"]) == MODALITIES
+    assert tuple(DEFS["gates"]["properties"]["coverage"]["anyOf"][1]["properties"]["mode"]["enum"]) == COVERAGE_MODES
+    assert list(DEFS["thresholds"]["properties"]) == [*MEASURES, "fields", "measures", *LIMITS]
+    assert (tuple(DEFS["output_shape"]["enum"]), tuple(DEFS["unit"]["enum"])) == (tuple(SHAPES), tuple(UNITS))
+    rule = DEFS["rules"]["items"]["anyOf"][1]["properties"]
+    assert (tuple(rule), tuple(rule["severity"]["enum"])) == (RULE_KEYS, SEVERITIES)
+    told: list[str] = []
+    keys = DEFS["overrides"]["additionalProperties"]["anyOf"][1]["properties"]
+    parse_override(dict.fromkeys(keys), "", lambda message, _where: told.append(message))
+    assert not [message for message in told if message.startswith("no key ")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"cases": [BASE, {**BASE, "id": "b"}]},
+        {"dataset": "a.jsonl"},
+        {"dataset": "a.jsonl", "defaults": {}},
+    ],
+    ids=["cases", "dataset", "defaults"],
+)
+def test_both_take_cases_and_datasets(load, content):
+    DESCRIBED.validate(content)
+    assert load(content, **{"a.jsonl": BASE}).errors == ()
+
+
+WRONG = [
+    *({**BASE, "schema": schema} for schema in (5, " ")),
+    *({**BASE, "id": name} for name in ("a::b", " a", "a\nb")),
+    {**BASE, "gold": ""},
+    {**BASE, "golf": 1},
+    {**BASE, "document": "acme.txt"},
+    {**BASE, "documents": "*.txt"},
+    {"schema": SCHEMA, "gold": GOLD, "documents": []},
+    {**BASE, "defaults": 1},
+    {**BASE, "defaults": {"golf": 1}},
+    {**BASE, "cases": [BASE]},
+    {"cases": [BASE], "dataset": "a"},
+    {"cases": []},
+    {"cases": [1]},
+    {"text": "x", "schema": {}},
+    {},
+    [],
+]
+"""Of the values below a key, `test_mistakes` has the wrong ones: the checker reads them by the same schema."""
+
+
+@pytest.mark.parametrize("content", WRONG, ids=lambda content: str(content)[-30:])
+def test_both_refuse_what_is_wrong(load, content):
+    assert not DESCRIBED.is_valid(content)
+    assert load(content).errors != ()

@@ -8,18 +8,20 @@ import os
 from datetime import date
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_extract.cases.load import case_name, load_cases
-from pytest_extract.cases.model import KnownFailure, Mark, Repeat, Thresholds, case_keys
+from pytest_extract.cases.model import KnownFailure, Mark, Repeat, Thresholds, case_keys, parse_mark
 from pytest_extract.cases.schemas import SchemaCache, compile_structure, without_annotations
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import CaseFileError
 from tests.cases.conftest import GOLD, SCHEMA
 from tests.core.test_complexity import nested
+from tests.shared_data import shared
 from tests.strategies import json_values
 
 BASE = "text: x\nschema: invoice.schema.json\ngold: acme.gold.json\n"
@@ -346,6 +348,83 @@ def test_paths_behind_a_link_are_those_of_what_it_points_to(folder, load, keys):
     (folder / "project" / "cases").symlink_to("../real/cases")
     loaded = load_cases(folder / "project" / "cases" / "a.extract.yaml")
     assert (len(loaded.cases), loaded.errors) == (1, ())
+
+
+# --- marks
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        (" slow ", Mark(name="slow")),
+        ("timeout(30)", Mark(name="timeout", args=(30,))),
+        ("flaky(-1, [1, 'a'], on={'a': None})", Mark(name="flaky", args=(-1, [1, "a"]), kwargs={"on": {"a": None}})),
+        (r"skip(reason='\d')", Mark(name="skip", kwargs={"reason": r"\d"})),
+    ],
+)
+def test_marks_are_names_or_calls_with_literals(text, mark):
+    assert parse_mark(text) == mark
+
+
+NO_MARKS = ["", "x(", "a b", "a.b()", "1", "\0", "__import__('os').system('x')", "xfail(__import__('os'))"]
+HOSTILE = ["xfail(**{'a': 1})", "x " * 20_000, "xfail(" + "(" * 4000 + ")" * 4000 + ")", "xfail(" + "-" * 5000 + "1)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *((text, "is no mark; expected a name, or a call") for text in (*NO_MARKS, *HOSTILE)),
+        ("parametrize('x', [1, 2])", "`parametrize` makes no cases: write them under `cases:`"),
+        ("parametrize", "`parametrize` makes no cases"),
+    ],
+    ids=lambda text: text[:25].replace("\0", "nul") or "empty",
+)
+def test_anything_else_is_refused_in_words(text, words):
+    with pytest.raises(ValueError, match=words):
+        parse_mark(text)
+
+
+@given(st.text(max_size=40))
+def test_no_text_does_more_than_parse(text):
+    try:
+        told = parse_mark(text).name.isidentifier()
+    except ValueError as error:
+        told = bool(str(error))
+    assert told
+
+
+# --- a published dataset, where it is at hand
+
+UNCOMPARED = {"ma_2023_sw_M-table2", "ma_2023_sw_M-table3"}
+"""Golds that hold all but one value under a key that the schema does not declare."""
+
+
+def test_extract_bench_golds_load_or_say_where_they_break_their_schema(load):
+    cache = SchemaCache()
+    broken = 0
+    for gold in sorted(shared("data/extract-bench/dataset").rglob("*.gold.json")):
+        (path,) = gold.parents[1].glob("*-schema.json")
+        schema, value = (json.loads(file.read_text(encoding="utf-8")) for file in (path, gold))
+        pointer = "#/schema_definition" if "schema_definition" in schema else ""
+        document = gold.with_name(gold.name.replace(".gold.json", ".pdf"))
+        keys = {"document": str(document), "schema": f"{path}{pointer}", "gold": str(gold)}
+        loaded = load(keys, cache=cache)
+        if gold.name.removesuffix(".gold.json") in UNCOMPARED:
+            (error,) = loaded.errors
+            assert (error.path, error.line, error.column) == (gold, 3, 3)
+            assert error.message.startswith("66 of 67 gold values are compared with nothing: `events` (66); ")
+            keys["uncompared"] = "allow"
+            loaded = load(keys, cache=cache)
+        if jsonschema.Draft202012Validator(schema.get("schema_definition", schema)).is_valid(value):
+            assert not loaded.errors
+            assert loaded.cases[0].semantics == "extract-bench"
+            continue
+        broken += 1
+        assert not loaded.cases
+        assert all(error.path == gold and (error.line or 0) > 1 for error in loaded.errors)
+        assert "at " in loaded.errors[0].message
+        assert load({**keys, "gates": {"schema": False}}, cache=cache).errors == ()
+    assert broken >= 5
 
 
 # --- anything else

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from pytest_extract.changed import Hunk, Search, hunks_between, with_hunks
+from pytest_extract.cli.compare import Hunk, Search, hunks_between, with_hunks
 from tests.commands import write
 
 OLD = "Read the invoice.\nGive the total.\nGive the vendor.\n\nAnswer in JSON.\n"

@@ -515,9 +515,9 @@ def test_outputs_of_other_code_are_no_evidence_for_pass(pytester):
     conftest = pytester.path / "conftest.py"
     conftest.write_text(conftest.read_text().replace("document.text}", "document.text + '!'}"))
     gate = [*options, "--extract-gate=regression"]
-    told = pytester.runpytest_subprocess(*gate)
+    told = pytester.runpytest(*gate)
     told.stdout.fnmatch_lines(["UNDECIDED. *; 3 cases replayed outputs of other code than today's*"])
-    pytester.runpytest_subprocess(*gate, "--extract-other-code=allow").stdout.fnmatch_lines(["PASS. *"])
+    pytester.runpytest(*gate, "--extract-other-code=allow").stdout.fnmatch_lines(["PASS. *"])
 
 
 def test_a_run_of_drafts_alone_writes_no_baseline(pytester):

@@ -259,8 +259,9 @@ class Search:
         return sorted(found)
 
     def most_runs(self, fields: int) -> int:
-        """Return how many sets are measured at most where each field falls by one hunk."""
-        return 2 + fields * 2 * max(0, (len(self._hunks) - 1).bit_length())
+        """Return how many sets are measured at most where each field falls by one hunk, with all but that hunk."""
+        halvings = (len(self._hunks) - 1).bit_length()
+        return 2 + fields * (2 * halvings + (halvings > 0))
 
 
 _MOST_FIELDS: Final = 5

@@ -177,17 +177,6 @@ def test_when_it_is_refused(results, completed, why):
     assert (found is None) if why is None else (why in found)
 
 
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({}, False),
-        ({"CI": "true"}, True),
-        ({"CI": "1"}, True),
-        ({"CI": "false"}, False),
-        ({"CI": ""}, False),
-        ({"GITHUB_ACTIONS": "true"}, True),
-        ({"JENKINS_URL": "https://ci"}, True),
-    ],
-)
-def test_in_ci(environment, expected):
-    assert in_ci(environment) is expected
+def test_in_ci():
+    assert all(map(in_ci, [{"CI": "true"}, {"CI": "1"}, {"GITHUB_ACTIONS": "true"}, {"JENKINS_URL": "https://ci"}]))
+    assert not any(map(in_ci, [{}, {"CI": "false"}, {"CI": ""}]))

@@ -17,7 +17,7 @@ from fnmatch import fnmatch
 from functools import cache
 from math import fsum
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.changed import GitTree, open_tree
 from pytest_extract.cli.files import note_torn, print_lines, print_note, print_text, terminal_width, write_json
@@ -186,6 +186,10 @@ class Hunk:
         return f"{self.file}: {where}"
 
 
+Rates: TypeAlias = Callable[[frozenset[Hunk]], Mapping[str, float]]
+"""The share of each field that is right with some hunks."""
+
+
 def is_searched(name: str) -> bool:
     """Whether a file may be a prompt or a schema."""
     return PurePosixPath(name).suffix in _SEARCHED and not name.endswith(_OTHERS)
@@ -214,54 +218,42 @@ def with_hunks(old: str, hunks: Iterable[Hunk]) -> str:
     return "".join(lines)
 
 
-class Search:
-    """Finds the hunks that make fields fall: a set of hunks is halved until one is left, or two that fall together.
+def causes_of(field: str, hunks: Sequence[Hunk], rates: Rates) -> list[Hunk]:
+    """Return the hunks that a field falls by: with them it is nearer to all hunks than to none.
 
-    `measure` gives the share of each field that is right with some hunks; a field without a share has not fallen, as
-    some hunks give no result without others. Each set is measured once, whatever it is measured for.
+    A set of hunks is halved until one is left, or two that fall only together. A field without a rate has not fallen:
+    some hunks give no result without others.
     Source: Zeller (1999), "Yesterday, my program worked. Today, it does not. Why?", the algorithm dd.
     """
+    before, after = (rates(frozenset(some)).get(field, 0.0) for some in ((), hunks))
 
-    def __init__(self, hunks: Sequence[Hunk], measure: Callable[[frozenset[Hunk]], Mapping[str, float]]) -> None:
-        self._hunks = tuple(hunks)
-        self._measure = cache(measure)
+    def has_fallen(some: Sequence[Hunk]) -> bool:
+        found = rates(frozenset(some))
+        return field in found and found[field] <= (before + after) / 2
 
-    @property
-    def runs(self) -> int:
-        """Sets that were measured."""
-        return self._measure.cache_info().currsize
+    def reduced(some: Sequence[Hunk], beside: Sequence[Hunk]) -> list[Hunk]:
+        if len(some) == 1:
+            return [*some]
+        first, second = some[: len(some) // 2], some[len(some) // 2 :]
+        for half in (first, second):
+            if has_fallen([*beside, *half]):
+                return reduced(half, beside)
+        return [*reduced(first, [*beside, *second]), *reduced(second, [*beside, *first])]
 
-    def rates(self, hunks: Iterable[Hunk]) -> Mapping[str, float]:
-        """Return the share of each field that is right with these hunks."""
-        return self._measure(frozenset(hunks))
+    found = reduced(hunks, ())
+    for hunk in found if len(found) > 1 else ():
+        rest = [each for each in found if each != hunk]
+        found = rest if rest and has_fallen(rest) else found
+    return sorted(found)
 
-    def causes(self, field: str) -> list[Hunk]:
-        """Return the hunks that a field falls by: with them it is nearer to all hunks than to none."""
-        before, after = self.rates(()).get(field, 0.0), self.rates(self._hunks).get(field, 0.0)
 
-        def has_fallen(hunks: tuple[Hunk, ...]) -> bool:
-            rates = self.rates(hunks)
-            return field in rates and rates[field] <= (before + after) / 2
+def most_runs(hunks: Sequence[Hunk], fields: int) -> int:
+    """Return how many sets beside none and all are measured at most, where each field falls by one hunk.
 
-        def reduced(hunks: tuple[Hunk, ...], beside: tuple[Hunk, ...]) -> tuple[Hunk, ...]:
-            if len(hunks) == 1:
-                return hunks
-            halves = hunks[: len(hunks) // 2], hunks[len(hunks) // 2 :]
-            for half in halves:
-                if has_fallen((*beside, *half)):
-                    return reduced(half, beside)
-            return (*reduced(halves[0], (*beside, *halves[1])), *reduced(halves[1], (*beside, *halves[0])))
-
-        found = reduced(self._hunks, ())
-        for hunk in found if len(found) > 1 else ():
-            rest = tuple(each for each in found if each != hunk)
-            found = rest if rest and has_fallen(rest) else found
-        return sorted(found)
-
-    def most_runs(self, fields: int) -> int:
-        """Return how many sets are measured at most where each field falls by one hunk, with all but that hunk."""
-        halvings = (len(self._hunks) - 1).bit_length()
-        return 2 + fields * (2 * halvings + (halvings > 0))
+    With two halves at each step, and all but the one hunk.
+    """
+    halvings = (len(hunks) - 1).bit_length()
+    return fields * (2 * halvings + (halvings > 0))
 
 
 _MOST_FIELDS: Final = 5
@@ -308,7 +300,7 @@ def run_bisect(args: argparse.Namespace) -> int:
         runs = _Runs(Path(folder), {name: old for name, (old, _) in changed.items()}, after, args)
         if args.dry_run:
             runs.run(hunks, args.paths, "--extract-dry-run")
-            most = Search(hunks, lambda _: {}).most_runs(1) - 2
+            most = most_runs(hunks, fields=1)
             print_text(f"two runs of all cases, then at most {most} runs of those that fell for each field")
             return EXIT_PASS
         first, last = (runs.run(some, args.paths) for some in ((), hunks))
@@ -336,7 +328,8 @@ def _print_causes(
     nodeids = [case.nodeid for case in last if fell(case)]
     known = {frozenset[Hunk](): first, frozenset(hunks): last}
 
-    def measure(some: frozenset[Hunk]) -> Mapping[str, float]:
+    @cache
+    def rates(some: frozenset[Hunk]) -> Mapping[str, float]:
         try:
             results = known[some] if some in known else runs.run(some, nodeids)
         except ConfigError:
@@ -344,12 +337,11 @@ def _print_causes(
             return {}
         return _rates([each for each in results if each.nodeid in nodeids], fallen)
 
-    search = Search(hunks, measure)
-    print_text(f"{plural(len(nodeids), 'case')} fell; at most {search.most_runs(len(fallen)) - 2} runs of them follow")
+    print_text(f"{plural(len(nodeids), 'case')} fell; at most {most_runs(hunks, len(fallen))} runs of them follow")
     for field in fallen[:_MOST_FIELDS]:
-        causes = search.causes(field)
-        old, new = search.rates(()).get(field, 0.0), search.rates(causes).get(field, 0.0)
-        rest = search.rates(set(hunks) - set(causes)).get(field)
+        causes = causes_of(field, hunks, rates)
+        old, new = (rates(frozenset(some)).get(field, 0.0) for some in ((), causes))
+        rest = rates(frozenset(hunks) - {*causes}).get(field)
         others = "the rest changes nothing" if rest == old else f"the rest: {100 * ((rest or 0.0) - old):+.1f} points"
         if rest is None:
             others = "the rest cannot run without it"
@@ -357,7 +349,7 @@ def _print_causes(
         print_text(f"{safe_prose(field)} falls by {safe_prose(' and '.join(map(str, causes)))}: {change}; {others}")
     if len(fallen) > _MOST_FIELDS:
         print_text(f"and {plural(len(fallen) - _MOST_FIELDS, 'more field')} fell; run it again when these are mended")
-    print_text(f"{search.runs} sets of hunks measured")
+    print_text(f"{rates.cache_info().currsize} sets of hunks measured")
     return EXIT_PASS
 
 

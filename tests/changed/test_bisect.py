@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+from functools import cache
 
 import pytest
 
-from pytest_extract.cli.compare import Hunk, Search, hunks_between, with_hunks
+from pytest_extract.cli.compare import Hunk, causes_of, hunks_between, most_runs, with_hunks
 from tests.commands import write
 
 OLD = "Read the invoice.\nGive the total.\nGive the vendor.\n\nAnswer in JSON.\n"
@@ -39,14 +40,14 @@ def test_the_hunks_of_up_to_twelve_by_which_alone_or_together_a_field_falls_are_
         causes = {*rng.sample(hunks, guilty)}
         drop = rng.uniform(0.4, 0.9)
 
-        def measure(some):
+        @cache
+        def rates(some):
             right = 0.97 - (drop if causes <= some else 0.0)
             return {"total": sum(rng.random() < right for _ in range(20)) / 20}
 
-        search = Search(hunks, measure)
-        right = {*search.causes("total")} == causes
-        search.rates({*hunks} - causes)  # which the command tells too
-        assert not right or guilty == 2 or search.runs <= search.most_runs(1)
+        right = {*causes_of("total", hunks, rates)} == causes
+        rates(frozenset(hunks) - causes)  # which the command tells too
+        assert not right or guilty == 2 or rates.cache_info().misses <= 2 + most_runs(hunks, 1)
         return right
 
     assert sum(map(planted, range(50))) >= 45

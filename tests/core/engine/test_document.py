@@ -89,6 +89,7 @@ STRUCT_EXTRACT_EVAL = {
     "null against missing": (obj(a=EXACT), {"a": None}, {}, "a missing"),
     "both empty": (obj(a=EXACT), {}, {}, "$ match"),
     "undeclared in gold is ignored": (obj(a=EXACT), {"z": 1}, {"y": 1}, "y invented"),
+    "missing subtree": (obj(l=array(EXACT)), {"l": ["p", "q"]}, {"b": 1}, "l[0] missing, l[1] missing, b invented"),
     "empty object costs nothing": (obj(o=obj(a=EXACT)), {"o": {}}, {"b": 1}, "b invented"),
     "empty array costs one": (obj(l=array(EXACT)), {"l": []}, {"b": 1}, "l missing, b invented"),
     "invented rows count down": (array(EXACT), ["a"], ["a", "b", "c"], "[0] match, [-1] invented, [-2] invented"),

@@ -293,7 +293,7 @@ def resource(index, depth, count, name):
     return made
 
 
-@pytest.mark.parametrize(("count", "properties"), [(150, 20), (4, 3)])
+@pytest.mark.parametrize(("count", "properties"), [(60, 20), (4, 3)])
 def test_definitions_that_all_refer_to_each_other_are_compiled_as_a_document_reaches_them(count, properties):
     compiled = compile_schema(definitions_of(count, properties))
     side = 1

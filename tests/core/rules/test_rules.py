@@ -105,6 +105,7 @@ def checked(rule, extracted, gold=None):
         ),
         ("start == end", {"start": "2026-01-01", "end": "2026-01-03"}, BROKEN, "start = 2026-01-01, end = 2026-01-03"),
         ("start == end", {"start": "2026-01-01T10:00Z", "end": "2026-01-01T11:00+01:00"}, HELD, None),
+        ("start == end", {"start": "2026-01-01T10:00", "end": "2026-01-01T11:00"}, BROKEN, None),
         ("periods[].end <= end", {"periods": [{"end": "2025-12-31"}, {"end": "2024-12-31"}], "end": "2025-12-31"}, HELD, None),
         # rows
         ("items[].quantity >= 1", ITEMS, HELD, "items[0]: items[].quantity = 2"),
@@ -284,7 +285,7 @@ def test_any_text_is_a_rule_or_a_mistake(text):
 
 def test_a_large_document_is_read_once():
     """A sum that every row needs is computed once, so that the work grows with the rows and not with their square."""
-    rows = [{"x": index % 7} for index in range(2_000)]
+    rows = [{"x": index % 7} for index in range(600)]
     counted = Counter()
     rule = compile_schema(SCHEMA, semantics="default", rules=["rows[].x <= sum(rows[].x)"]).rules[0]
     setprofile(lambda _frame, event, _arg: counted.update([event]))

@@ -20,6 +20,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from pytest_extract.core.metrics.texts import words
 from pytest_extract.core.parse import too_deep
 from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, canonical_json
@@ -210,10 +211,6 @@ class CoverageGate:
         return 0.0 if self.mode == "hard" or coverage <= 0.0 else (coverage / self.floor) ** 2
 
 
-_WORD: Final = re.compile(r"\w+")
-_ARTICLES: Final = ("a", "an", "the")
-
-
 def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
     """Return the SOB measures of one comparison under one coverage gate by name."""
     wanted, found = sides.wanted, sides.found
@@ -238,25 +235,17 @@ def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
 
 
 def token_f1(gold: Json, value: Json) -> float:
-    """F1 of the two multisets of words; 1 when neither has any, 0 when one has none."""
+    """F1 of the two multisets of words; 1 when neither has any, 0 when one has none.
+
+    Null reads "null", true "true", numbers as JSON writes them (2.5 is two words).
+    """
     if gold == value and type(gold) is type(value):
         return 1.0
-    expected, found = words(gold), words(value)
+    expected, found = (words(one if isinstance(one, str) else canonical_json(one)) for one in (gold, value))
     both = expected.total() + found.total()
     if not expected or not found:
         return 0.0 if both else 1.0
     return 2 * (expected & found).total() / both
-
-
-def words(value: Json) -> Counter[str]:
-    """Count the words of a scalar, in lower case, without punctuation and English articles.
-
-    Null reads "null", true "true", numbers as JSON writes them (2.5 is two words).
-    """
-    found = Counter(_WORD.findall((value if isinstance(value, str) else canonical_json(value)).lower()))
-    for article in _ARTICLES:
-        del found[article]
-    return found
 
 
 def document_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:

@@ -157,8 +157,16 @@ def _string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
 
 # --- words
 
-_PUNCTUATION = re.compile(r"[^\w\s]")
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_WORD: Final = re.compile(r"\w+")
+_ARTICLES: Final = ("a", "an", "the")
+
+
+def words(text: str, without: Sequence[str] = _ARTICLES) -> Counter[str]:
+    """Count the words of a text, in lower case, without punctuation and English articles."""
+    found = Counter(_WORD.findall(text.lower()))
+    for word in without:
+        del found[word]
+    return found
 
 
 @MetricSpec.row(
@@ -183,9 +191,8 @@ def _token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
     def tokens(value: Json) -> Counter[str]:
         plain = value is None or isinstance(value, bool)
         text = unicodedata.normalize("NFC", canonical_json(value) if plain else python_text(value))
-        text = _PUNCTUATION.sub(" ", text.lower())
-        words = (_ARTICLES.sub(" ", text) if params["drop_articles"] else text).split()
-        return Counter("".join(words) if params["unit"] == "character" else words)
+        found = words(text, _ARTICLES if params["drop_articles"] else ())
+        return Counter("".join(found.elements())) if params["unit"] == "character" else found
 
     return bag_metric(tokens, MEASURES["f1"], float(params["threshold"]))
 

@@ -17,8 +17,8 @@ from pytest_extract.core.measures.published import (
     path_map,
     sob_measures,
     token_f1,
-    words,
 )
+from pytest_extract.core.metrics.texts import words
 from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl
 from tests.strategies import json_values, nested, schemas

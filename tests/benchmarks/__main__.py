@@ -32,7 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from pytest_extract import compile_schema
+from pytest_extract import compile_schema, infer_schema
 from tests.golden_digests import cells_of, shuffled
 
 DATA = Path(os.environ.get("PYTEST_EXTRACT_SHARED", "../shared")) / "data"
@@ -159,23 +159,6 @@ def mistaken(gold: Any, count: float) -> Any:
 # one plain schema, and what each scorer makes of it
 
 
-def infer(values: list[Any]) -> dict[str, Any]:
-    """Return the schema of all these values."""
-    values = [value for value in values if value is not None]
-    if any(isinstance(value, dict) for value in values):
-        names = {name: None for value in values if isinstance(value, dict) for name in value}
-        held = {name: [value[name] for value in values if isinstance(value, dict) and name in value] for name in names}
-        return {"type": "object", "properties": {name: infer(items) for name, items in held.items()}}
-    if any(isinstance(value, list) for value in values):
-        return {
-            "type": "array",
-            "items": infer([item for value in values if isinstance(value, list) for item in value]),
-        }
-    kinds = {bool: "boolean", int: "integer", float: "number"}
-    found = {kinds.get(type(value), "string") for value in values} or {"string"}
-    return {"type": "number" if found == {"integer", "number"} else found.pop() if len(found) == 1 else "string"}
-
-
 def annotated(schema: Any, leaf: dict[str, Any], array: dict[str, Any]) -> Any:
     """Return the schema with these keys at each leaf and each array."""
     if "properties" in schema:
@@ -237,49 +220,48 @@ MAKERS: dict[str, Any] = {
 # timing
 
 
-def seconds(call: Call) -> float:
+def stop(*_: object) -> None:
+    raise TimeoutError
+
+
+def seconds(call: Call, limit: float = 0) -> float:
     gc.collect()
     gc.disable()
+    signal.setitimer(signal.ITIMER_VIRTUAL, limit)
     start = time.process_time()
     try:
         call()
         return time.process_time() - start
     finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         gc.enable()
-
-
-def stop(*_: object) -> None:
-    raise TimeoutError
 
 
 def turns(calls: dict[str, Call], rounds: int) -> dict[str, float | str]:
     """Return the median of each call, or why there is none; what takes five seconds or more is called once."""
+    taken: dict[str, list[float]] = {name: [] for name in calls}
     found: dict[str, float | str] = {}
-    for name, call in calls.items():  # the first call of what is quick imports and compiles, and does not count
-        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
-        try:
-            found[name] = seconds(call)
-        except TimeoutError:
-            found[name] = f"over {LIMIT} s"
-        except Exception as error:  # noqa: BLE001 - a peer that cannot read a document says so in many ways
-            found[name] = type(error).__name__
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    taken: dict[str, list[float]] = {
-        name: [] for name, first in found.items() if isinstance(first, float) and first < 5
-    }
-    for number in range(rounds):
+    for number in range(rounds + 1):
         for name, times in taken.items():
-            if number == 0 or times[0] < 1:
-                times.append(seconds(calls[name]))
-    return found | {name: median(times) for name, times in taken.items()}
+            if name in found:
+                continue
+            try:
+                times.append(seconds(calls[name], 0 if times else LIMIT))
+            except TimeoutError:
+                found[name] = f"over {LIMIT} s"
+            except Exception as error:  # noqa: BLE001 - a peer that cannot read a document says so in many ways
+                found[name] = type(error).__name__
+            else:
+                if number == rounds or times[-1] > 5:  # the first call imports and compiles, and does not count
+                    found[name] = median(times[1:] or times)
+    return found
 
 
 def calls_of(documents: list[Document], makers: dict[str, Any], *, in_place: bool, compiling: bool) -> dict[str, Call]:
     """Return what is timed: reading the JSON, then each scorer; `compiling`: its schemas are new each time."""
     read = [(json.dumps(gold), json.dumps(output)) for gold, output in documents]
     pairs = [(json.loads(gold), json.loads(output)) for gold, output in read]
-    schemas = [infer([gold]) for gold, _ in pairs]
+    schemas = [infer_schema([gold]) for gold, _ in pairs]
     calls: dict[str, Call] = {"json.loads": lambda: [json.loads(text) for texts in read for text in texts]}
 
     def fresh(make: Any) -> None:
@@ -339,7 +321,7 @@ def bad_shapes(rounds: int) -> None:
     print("\n| by best fit | gold | ours |\n|---|---:|---:|")
     for label, ((gold, output), metric) in shapes.items():
         leaf = {"evaluation_config": metric} if metric else {}
-        scorer = compile_schema(annotated(infer([gold]), leaf, {}), semantics="default")
+        scorer = compile_schema(annotated(infer_schema([gold]), leaf, {}), semantics="default")
         taken = turns({"ours": lambda: scorer.score(gold, output).leaves}, rounds)["ours"]  # noqa: B023 - called at once
         cost = f"{taken:.3f} s" if isinstance(taken, float) else taken
         print(f"| {label} | {len(json.dumps(gold)) / 1e6:.2f} MB | {cost} |", flush=True)
@@ -360,7 +342,7 @@ def write_cases(folder: Path, cases: int) -> None:
         items = [{"name": name, "price": number} for name in "abc"]
         gold = {"id": f"I{number}", "vendor": {"name": f"V {number}", "city": "Berlin"}, "total": number + 0.5,
                 "paid": True, "date": "2024-01-02", "items": items}  # fmt: skip
-        schema = infer([gold])
+        schema = infer_schema([gold])
         case = f"schema: schema.json\ntext: '{json.dumps(gold)}'\ngold: {json.dumps(gold)}\n"
         (folder / f"c{number:05}.extract.yaml").write_text(case, encoding="utf-8")
     (folder / "conftest.py").write_text(EXTRACTOR, encoding="utf-8")

@@ -11,7 +11,6 @@ import pytest
 from pytest_extract import compile_schema
 from pytest_extract.core.aggregate import (
     ContentCoverage,
-    absent_side,
     content_coverage,
     extract_bench_rates,
     extract_bench_report,
@@ -78,22 +77,6 @@ def test_published_reports():
 
 def row(metric="string_exact", status="match", score=1.0, path="a", **values):
     return {"path": path, "metric": metric, "status": status, "score": score, "passed": score == 1.0, **values}
-
-
-@pytest.mark.parametrize(
-    ("result", "side"),
-    [
-        (row(gold="x", extracted="x"), None),
-        (row(), None),
-        (row(reason="both are null"), "both"),
-        (row("array_llm", reason="both are absent: gold empty, extracted missing"), "both"),
-        (row(status="omission", score=0.0, gold="x"), "extracted"),
-        (row(status="hallucination", score=0.0, extracted="x"), "gold"),
-        (row(status="mismatch", score=0.0, gold="x", extracted="y"), None),
-    ],
-)
-def test_which_side_is_absent(result, side):
-    assert absent_side(result) == side
 
 
 def test_a_report_of_our_own_results():

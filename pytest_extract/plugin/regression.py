@@ -7,7 +7,6 @@ controller, which collects the files of these cases once the workers have ended.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,6 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.model import Case
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
@@ -250,10 +248,9 @@ _STORE_MORE: Final = (
     "store a baseline of three runs where it is made (--extract-repeat=3 --extract-update-baseline), of which the "
     "first chooses the cases and the others are compared, or compare with a revision (--extract-base-ref)"
 )
-_OTHER_PROMPT: Final = "as they were called: this run has another prompt; give --extract-prompt as that run had it"
-_OTHER_FILE: Final = "any more: their files have changed since they ran; run them again"
-_OF_REVISION: Final = (
-    "again by a past run, as one side is of a git revision: give --extract-confirm with --extract-base-ref"
+_NOT_AS_THEN: Final = (
+    "cannot be called as before: the file or the prompt is another now, or one side is of a git revision; "
+    "give --extract-prompt as that run had it, or run anew with --extract-confirm"
 )
 
 
@@ -480,36 +477,31 @@ def _fresh_items(
     """Return the items to run, both sides of a case in turn; those that variants share only once."""
     replays = run_results_of(session.config).settings.from_results is not None
     fresh: dict[CaseKey, ExtractItem] = {}
-    missing: Counter[str] = Counter()
     for plan in plans:
+        pairs, held = sides[plan.before, plan.after]
         for name in plan.cases:
-            pairs, held = sides[plan.before, plan.after]
-            pair = pairs[name]
-            wanted = {CaseKey(name, plan.after): pair.after}
+            wanted = {CaseKey(name, plan.after): pairs[name].after}
             if held is None:
-                wanted = {CaseKey(name, plan.before): pair.before, **wanted}
-            found = {key: item for key in wanted if (item := items.get(key)) is not None}
+                wanted = {CaseKey(name, plan.before): pairs[name].before, **wanted}
+            found = {
+                key: items[key] for key, state in wanted.items() if key in items and _is_as_then(items[key], state)
+            }
             # a past run is replayed with the inputs of today, also the variants of its revision
-            if replays and any(item.variant.revision is not None for item in found.values()):
-                missing[_OF_REVISION] += 1
-            elif len(found) < len(wanted):
-                missing[_OTHER_FILE] += 1
-            elif not all(_has_prompt_of(state, found[key].case) for key, state in wanted.items()):
-                missing[_OTHER_PROMPT] += 1
-            else:
+            of_revision = replays and any(item.variant.revision is not None for item in found.values())
+            if len(found) == len(wanted) and not of_revision:
                 for key, item in found.items():
                     fresh[key] = _fresh_item(item, max(plan.runs, fresh[key].fresh_runs if key in fresh else 0))
     if not fresh:
-        ((why, count),) = missing.most_common(1)
-        raise _Unconfirmed(f"{plural(count, 'case')} cannot be called {why}")
+        raise _Unconfirmed(f"{plural(len({name for plan in plans for name in plan.cases}), 'case')} {_NOT_AS_THEN}")
     return fresh
 
 
-def _has_prompt_of(state: CaseState, case: Case) -> bool:
-    """Whether a case has the prompt of a result, of which a baseline keeps the beginning of its digest only."""
-    if case.prompt is None or "prompt" not in state.digests:
-        return case.prompt is None and "prompt" not in state.digests
-    return case.prompt.sha256.startswith(state.digests["prompt"])
+def _is_as_then(item: ExtractItem, state: CaseState) -> bool:
+    """Whether an item has the prompt of a result, of which a baseline keeps the beginning of its digest only."""
+    prompt = item.case.prompt
+    if prompt is None or "prompt" not in state.digests:
+        return prompt is None and "prompt" not in state.digests
+    return prompt.sha256.startswith(state.digests["prompt"])
 
 
 def _fresh_item(item: ExtractItem, runs: int) -> ExtractItem:

@@ -133,7 +133,11 @@ class RunResults:
 
     def add(self, nodeid: str, line: str, packed: bytes, result: CaseResult) -> None:
         """Keep a result, and write it at once: a killed run keeps what it had."""
-        self._count(nodeid, result)
+        totals, self._totals = self._totals, None
+        if totals is not None and not self.results.has(nodeid):  # where it replaces a result, all are read again
+            with suppress(Exception):  # raised again, and told, by who asks for the totals
+                totals.add(result)
+                self._totals = totals
         self.results.put(nodeid, packed)
         for path, file in [*self.files.items()]:
             try:
@@ -145,18 +149,6 @@ class RunResults:
                 self.incomplete[path] = f"--extract-report: {path} is not complete: {error.strerror}"
                 with suppress(OSError):  # closing tries to write the rest once more
                     self.files.pop(path).close()
-
-    def _count(self, nodeid: str, result: CaseResult) -> None:
-        """Add a result to the totals; where it replaces one, or cannot be added, they are read again when asked for."""
-        if self._totals is None:
-            return
-        try:
-            if self.results.has(nodeid):
-                self._totals = None
-            else:
-                self._totals.add(result)
-        except Exception:  # noqa: BLE001  # raised again, and told, by who asks for the totals
-            self._totals = None
 
     def take_side_effects(self, case: Mapping[str, Any]) -> None:
         """Take what else the report of a case brought: failed recordings, hidden secrets, what judges have used."""

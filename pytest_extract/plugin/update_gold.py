@@ -103,41 +103,39 @@ class GoldWriter:
     def write(
         self, case: Case, result: CaseResult, owned: Owned | None, *, several: bool, cases: Iterable[Case]
     ) -> GoldChange:
-        """Change a case's gold by its result; keep and return what has become of it.
+        """Change a case's gold by the first repeat that can be used; keep and return what has become of it.
 
         `several`: the case has several variants, which only drafts can have. `cases`: those of the run, of which some
         may share the gold.
         """
-        change = self.changes[result.nodeid] = self._change(case, result, owned, several=several, cases=cases)
-        return change
-
-    def _change(
-        self, case: Case, result: CaseResult, owned: Owned | None, *, several: bool, cases: Iterable[Case]
-    ) -> GoldChange:
-        """Change the gold by the first repeat that can be used; without one, the gold stays as it is."""
         output, score, problem = self._usable_output(case, result)
         if score is None:
-            return GoldChange("undrafted" if case.gold_is_missing else "kept", problem, str(case.gold_path))
-        if case.gold_is_missing:
-            return self._collect(case, result, owned)
-        if several:
+            change = GoldChange("undrafted" if case.gold_is_missing else "kept", problem, str(case.gold_path))
+        elif case.gold_is_missing:
+            change = self._collect(case, result, owned)
+        elif several:
             why = "several variants are not to change it: name one model, or leave the extractor's params out"
-            return GoldChange("kept", f"its gold is there, and {why}")
-        proposal = propose(
-            case.gold,
-            output,
-            score,
-            mode=self._mode,
-            locate=locator(case.document),
-            force=self._force,
-            excluded=lambda leaf: _is_excluded(case, leaf),
-        )
+            change = GoldChange("kept", f"its gold is there, and {why}")
+        else:
+            proposal = propose(
+                case.gold,
+                output,
+                score,
+                mode=self._mode,
+                locate=locator(case.document),
+                force=self._force,
+                excluded=lambda leaf: _is_excluded(case, leaf),
+            )
+            change = self._write(case, result.nodeid, proposal, owned, cases)
+        self.changes[result.nodeid] = change
+        return change
+
+    def _write(
+        self, case: Case, nodeid: str, proposal: GoldProposal, owned: Owned | None, cases: Iterable[Case]
+    ) -> GoldChange:
         refusal = withheld(proposal.value, owned)
         if refusal is not None:
             return GoldChange("kept", refusal)
-        return self._write(case, result.nodeid, proposal, cases)
-
-    def _write(self, case: Case, nodeid: str, proposal: GoldProposal, cases: Iterable[Case]) -> GoldChange:
         place = os.path.realpath(case.gold_path), case.gold_steps, case.gold_line
         text = canonical_json(proposal.value)
         before = self._written.get(place, _WrittenGold(text, nodeid, changed=False))
@@ -218,9 +216,7 @@ class GoldWriter:
             if not gate.passed:
                 return f"the output fails the {gate.name} gate: {gate.why}"
         if compares and not gates.coverage.passed and not self._force:
-            return (
-                f"the output fails the coverage gate: {gates.coverage.why}; take it all the same with --extract-force"
-            )
+            return f"the output fails the coverage gate: {gates.coverage.why}; take it with --extract-force"
         return None
 
 
@@ -241,14 +237,12 @@ def _is_excluded(case: Case, leaf: FieldResult) -> bool:
 
 def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
     """Return the result of a case whose gold was updated: it fails, as its output cannot be its own reference."""
-    edits = plural(len(change.edits), "value")
-    message = (
-        f"its gold was updated from this output ({edits}): review the change, and run without --extract-update-gold"
-    )
+    message = f"its gold is not drafted: {change.why}"
     if change.kind == "drafted":
         message = "its gold is drafted from this output: review it with `pytest-extract review`"
-    elif change.kind == "undrafted":
-        message = f"its gold is not drafted: {change.why}"
+    elif change.kind == "updated":
+        review = "review the change, and run without --extract-update-gold"
+        message = f"its gold was updated from this output ({plural(len(change.edits), 'value')}): {review}"
     outcome = Outcome.FAILED if result.outcome is Outcome.PASSED else result.outcome
     breach = Breach(what="gold", message=message)
     return replace(result, outcome=outcome, breaches=(breach, *result.breaches), why=result.why or message)

@@ -1,6 +1,5 @@
 """Runs in CI: annotations and the job's summary in GitHub Actions, JUnit properties, the mark `extract`."""
 
-import json
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -55,14 +54,6 @@ def test_each_mistake_of_a_file_has_an_annotation(pytester, in_actions):
 def test_a_summary_that_cannot_be_written_is_told_and_fails_nothing(pytester, run, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path))
     run("-k", "good", status=GREEN, lines=["GITHUB_STEP_SUMMARY: cannot write *"])
-
-
-def test_comment_and_code_quality_are_files(pytester, run):
-    run("--extract-report=out/c.md", "--extract-report=gitlab:out/q.json", lines=["reports: *c.md, *q.json"])
-    assert text_of(pytester, "out/c.md").startswith("<!-- pytest-extract -->\n## ❌ Failed")
-    (issue,) = json.loads(text_of(pytester, "out/q.json"))
-    assert issue["location"] == {"path": "bad.extract.yaml", "lines": {"begin": 1}}
-    assert issue["description"].startswith("bad.extract.yaml::bad: vendor: mismatch")
 
 
 @plain_and_workers

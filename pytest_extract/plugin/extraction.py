@@ -30,7 +30,7 @@ from pytest_extract.files import POLL_S
 from pytest_extract.plugin.items import ExtractItem, Note
 from pytest_extract.plugin.options import RUN, Mode, Settings
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, has_fixture, value_made_before
-from pytest_extract.report.lines import listed
+from pytest_extract.report.lines import listed, plural
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of
@@ -130,10 +130,9 @@ class Budget:
                 f"budget of ${self._limit:g} exceeded by ${over:,.4f}: what a call costs is known when it ends"
             )
         if self._estimated:
-            calls = "1 call that" if self._estimated == 1 else f"{self._estimated:,} calls that"
             notes.append(
-                f"budget of ${self._limit:g}: about ${self._estimated_usd:,.6f} is counted for {calls} reported no "
-                "cost, an estimate by the length of the texts"
+                f"budget of ${self._limit:g}: about ${self._estimated_usd:,.6f} is counted for "
+                f"{plural(self._estimated, 'call')} that reported no cost, an estimate by the length of the texts"
             )
         return notes
 

@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
@@ -270,7 +269,6 @@ def render_error(what: str, error: Exception) -> str:
 
 # --- a JSON value as a short text that is safe to print
 
-_MOST_PARTS: Final = 12
 WHOLE: Final = 1_000_000
 """Width at which values are shown whole; only megabytes are shortened."""
 _LEAST_TEXT: Final = 8
@@ -311,48 +309,31 @@ def _show_text(value: str, width: int, at: int) -> str:
     return f'"{ELLIPSIS}{part}{ELLIPSIS if at + len(after) < len(value) else ""}"{count}'
 
 
-def _show_container(value: list[Json] | dict[str, Json], width: int, *, cut: bool = True) -> str:
-    """Write a list or an object, and of what does not fit in it the size; "" for what does not fit if not `cut`."""
+def _show_container(value: list[Json] | dict[str, Json], width: int) -> str:
+    """Write a list or an object; of one that does not fit the beginning, and its size."""
     if width >= WHOLE:
         return shorten(safe(json.dumps(value, ensure_ascii=False, default=repr)), width)
-    if cut and (whole := _show_container(value, width, cut=False)):
-        return whole
-    items = value.items() if isinstance(value, dict) else (("", item) for item in value)
-    parts: list[str] = []
-    more = ""
-    left = width - 2
-    for name, item in islice(items, _MOST_PARTS):
-        others = len(value) - len(parts) - 1
-        room = left - (len(f", {ELLIPSIS} {others:,} more") if cut and others else 0)
-        label = f"{safe(str(name))}: " if isinstance(value, dict) else ""
-        space = room - text_width(label)
-        text = label + (_whole_text(item, space) or (_cut_text(item, space) if cut else ""))
-        if text == label or (parts and text_width(text) > room):
-            break
-        parts.append(shorten(text, max(room, 12)) if cut else text)
-        left -= text_width(parts[-1]) + 2
-    if len(parts) < len(value):
-        more = f"{', ' if parts else ''}{ELLIPSIS} {len(value) - len(parts):,} more"
-    if not cut and (more or left < -2):
-        return ""
+    text = ""
+    for piece in _pieces(value, width):
+        text += piece
+        if text_width(text) > width:
+            size = f"{ELLIPSIS} ({plural(len(value), 'item' if isinstance(value, list) else 'key')})"
+            return left_part(text, width - len(size)) + size
+    return text
+
+
+def _pieces(value: Json, width: int) -> Iterator[str]:
+    """Yield the parts of a value's text one after the other, so that nobody writes more of it than is shown."""
+    if not isinstance(value, list | dict):
+        yield show(value, width)
+        return
     opening, closing = "[]" if isinstance(value, list) else "{}"
-    return f"{opening}{', '.join(parts)}{more}{closing}"
-
-
-def _whole_text(value: Json, room: int) -> str:
-    """Write a whole value; "" if it takes more than `room` columns."""
-    if isinstance(value, list | dict):
-        return _show_container(value, room, cut=False) if room >= 2 else ""
-    if isinstance(value, str) and len(value) > room:
-        return ""
-    text = f'"{safe(value)}"' if isinstance(value, str) else show(value, WHOLE)
-    return text if text_width(text) <= room else ""
-
-
-def _cut_text(value: Json, room: int) -> str:
-    if isinstance(value, list):
-        return f"[{plural(len(value), 'item')}]"
-    return f"{{{plural(len(value), 'key')}}}" if isinstance(value, dict) else show(value, max(room, 12))
+    items = value.items() if isinstance(value, dict) else (("", item) for item in value)
+    yield opening
+    for at, (name, item) in enumerate(items):
+        yield f"{', ' if at else ''}{f'{safe(str(name))}: ' if isinstance(value, dict) else ''}"
+        yield from _pieces(item, width)
+    yield closing
 
 
 def first_difference(gold: str, extracted: str) -> int:

@@ -239,8 +239,11 @@ def test_ten_thousand_cases_take_little_room():
 
 def test_models_costs_and_facts_are_told():
     facts = {"command": "pytest -q", "revision": "0123456789ab"}
-    small = scored("a", GOLD, model="small")
-    told = shown(small, judge=Spending(calls=3, cost_usd=0.5), facts=facts).told
+    small = scored("a", GOLD, model="small", cost_usd=0.25)
+    data = shown(small, judge=Spending(calls=3, cost_usd=0.5), facts=facts, mistakes=["a.yaml:1: no key"])
+    told = data.told
+    assert "their files could not be read. pre a.yaml:1: no key" in told
+    assert ["cost", "$0.2500"] in data.bodies[0]["facts"]
     for part in ("judge 3 calls", "cost of the judge $0.5000", "command pytest -q", "revision 0123456789ab"):
         assert part in told
     assert "model small" in told

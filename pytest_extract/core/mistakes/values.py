@@ -433,7 +433,7 @@ def markup(gold: str, extracted: str) -> str:
     one, other = fold(gold), fold(extracted)
     short, long = sorted((one, other), key=len)
     without_tags = [_TAG.sub("", long), _TAG.sub(" ", long)]  # in a word; between lines or cells
-    if short in {fold(_MARKDOWN.sub("", html.unescape(text))) for text in without_tags}:
+    if one != other and short in {fold(_MARKDOWN.sub("", html.unescape(text))) for text in without_tags}:
         return f"markup was {'lost' if short == other else 'left in'}"
     return ""
 

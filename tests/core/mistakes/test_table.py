@@ -54,6 +54,11 @@ def test_the_example_of_a_kind_has_its_name_and_text(kind):
     assert [(each.kind, each.text) for each in named(gold, extracted, in_document=in_document)] == [(kind.name, text)]
 
 
+def test_another_form_of_a_letter_is_no_markup():
+    (mistake,) = named({"a": "M\xfcller"}, {"a": "Mu\u0308ller"}, overrides={"a": "exact"})
+    assert mistake.kind == "marks"
+
+
 def test_every_kind_has_its_place_in_the_table_a_sentence_and_one_rule():
     written = [kind for family in (table, values) for kind in vars(family).values()]
     assert {kind.name for kind in written if isinstance(kind, MistakeKind)} == set(MISTAKE_KINDS)

@@ -1,33 +1,15 @@
 """What the page holds, as its script reads it."""
 
-from __future__ import annotations
-
 import json
 import re
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import RunReport
 
-
-class Row(NamedTuple):
-    """A case of the list."""
-
-    anchor: str
-    name: str
-    outcome: str
-    variant: str
-    worse: int
-    gist: str
-    rate: float | None
-    tags: dict[str, str]
-    heat: str
-    fields: list[int]
-    statuses: list[str]
+Row = namedtuple("Row", "anchor name outcome variant worse gist rate tags heat fields statuses")  # noqa: PYI024
 
 
-@dataclass(frozen=True)
 class PageData:
     """The text of a page and its data.
 
@@ -35,15 +17,20 @@ class PageData:
     parts of each section by its id, and all text of both and of the notes (`told`).
     """
 
-    text: str
-    rows: list[Row]
-    bodies: list[dict[str, Any]]
-    documents: list[dict[str, Any]]
-    patterns: list[str]
-    head: dict[str, Any]
-    sections: dict[str, list[Any]]
-    told: str
-    filters: dict[str, Any]
+    def __init__(self, text):
+        self.text = text
+        (data,) = self._scripts('id="data"')
+        self.rows = [
+            Row(*row[:2], data["outcomes"][row[2]][0], data["variants"][row[3]], *row[4:7], dict(row[7]), *row[8:])
+            for row in data["rows"]
+        ]
+        self.bodies, self.documents = self._scripts('class="body"'), self._scripts('class="document"')
+        self.patterns, self.head, self.filters = data["patterns"], data["head"], data["filters"]
+        self.sections = {name: parts for name, _title, parts in data["sections"]}
+        self.told = texts_in([data["head"], data["sections"], data["limits"]])
+
+    def _scripts(self, mark):
+        return [json.loads(each) for each in re.findall(rf"<script [^>]*{mark}>(.*?)</script>", self.text, re.DOTALL)]
 
     def parts(self, section, kind):
         """Return the contents of the parts of one kind."""
@@ -75,24 +62,4 @@ def texts_in(value):
 
 def shown(*results, **keys):
     """Read the page of some results."""
-    text = page(RunReport(results=results, **keys))
-
-    def scripts(mark):
-        return [json.loads(each) for each in re.findall(rf"<script [^>]*{mark}>(.*?)</script>", text, re.DOTALL)]
-
-    (data,) = scripts('id="data"')
-    rows = [
-        Row(row[0], row[1], data["outcomes"][row[2]][0], data["variants"][row[3]], *row[4:7], dict(row[7]), *row[8:])
-        for row in data["rows"]
-    ]
-    return PageData(
-        text=text,
-        rows=rows,
-        bodies=scripts('class="body"'),
-        documents=scripts('class="document"'),
-        patterns=data["patterns"],
-        head=data["head"],
-        sections={name: parts for name, _title, parts in data["sections"]},
-        told=texts_in([data["head"], data["sections"], data["limits"]]),
-        filters=data["filters"],
-    )
+    return PageData(page(RunReport(results=results, **keys)))

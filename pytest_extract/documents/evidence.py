@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.metrics.dates import MONTHS, full_year, make_date
+from pytest_extract.core.metrics.dates import MONTHS, full_year, read_ordered
 from pytest_extract.core.metrics.numbers import currency_of
 from pytest_extract.core.metrics.quantity import read_unit
 from pytest_extract.core.values import FieldPath, Json, Step, is_number, iter_leaves, short_repr
@@ -476,13 +476,13 @@ _MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
 _YEAR: Final = rf"\d{{4}}(?!\d)|\d\d(?!\d|[.,:]\d|\s?[ap]\.?m\b|[\s-]{{1,3}}(?:{_MONTH})(?![^\W\d_]))"
 """Two digits are a year beside a month in words, unless a time or another date begins with them."""
 _DATE: Final = re.compile(
-    rf"(?<!\d)(?P<iso>\d{{4}}[-/.]\d\d?[-/.]\d\d?|\d{{4}}-\d\d(?![-\d]))(?!\d)"
-    r"|(?<![\d.])(?P<numeric>\d\d?([-/.])\d\d?\3(?:\d{4}|\d\d)|\d\d?\.\s\d\d?\.\s\d{4})(?!\d)"
-    rf"|(?<![^\W_])(?P<month>{_MONTH})\.?[\s-]{{1,3}}(?P<day>\d\d?)(?:st|nd|rd|th)?,?[\s-]{{1,3}}(?P<year>\d{{4}})(?!\d)"
-    rf"|(?<!\d)(?P<day2>\d\d?)(?:st|nd|rd|th|er|\.)?[\s/-]{{0,3}}(?:(?:de|of)\s)?(?P<month2>{_MONTH})[.,]?[\s/-]{{0,3}}(?:(?:de|del)\s)?"
-    rf"(?P<year2>{_YEAR})"
-    rf"|(?<![^\W_])(?P<month3>{_MONTH})[.,]?[\s-]{{1,3}}(?P<year3>\d{{4}})(?!\d)"
-    r"|(?P<han>\d{4}\s?年(?:\s?\d\d?\s?月(?:\s?\d\d?\s?日)?)?)",
+    r"(?<!\d)(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d{4}-\d\d(?![-\d]))(?!\d)"
+    r"|(?<![\d.])(?:\d\d?([-/.])\d\d?\1(?:\d{4}|\d\d)|\d\d?\.\s\d\d?\.\s\d{4})(?!\d)"
+    rf"|(?<![^\W_])(?:{_MONTH})\.?[\s-]{{1,3}}\d\d?(?:st|nd|rd|th)?,?[\s-]{{1,3}}\d{{4}}(?!\d)"
+    rf"|(?<!\d)\d\d?(?:st|nd|rd|th|er|\.)?[\s/-]{{0,3}}(?:(?:de|of)\s)?(?:{_MONTH})[.,]?[\s/-]{{0,3}}(?:(?:de|del)\s)?"
+    rf"(?:{_YEAR})"
+    rf"|(?<![^\W_])(?:{_MONTH})[.,]?[\s-]{{1,3}}\d{{4}}(?!\d)"
+    r"|\d{4}\s?年(?:\s?\d\d?\s?月(?:\s?\d\d?\s?日)?)?",
     re.IGNORECASE,
 )
 
@@ -553,21 +553,16 @@ def number_key(value: Json) -> str | None:
 def dates_in(text: str) -> Iterator[Notation]:
     """Yield the dates of a text: numeric ones in any order of day and month, and ones with the month as a word."""
     for found in _DATE.finditer(text):
-        yield *found.span(), _date_keys(found)
+        yield *found.span(), _date_keys(found[0])
 
 
-def _date_keys(found: re.Match[str]) -> list[str]:
-    if found["numeric"] is not None:
-        one, other, year = map(int, re.split(r"[-/.]", found["numeric"]))
-        days = [[year, other, one], [year, one, other]]
-    elif (whole := found["iso"] or found["han"]) is not None:
-        days = [[int(part) for part in re.findall(r"\d+", whole)]]
-    else:
-        month, day = found["month"] or found["month2"] or found["month3"], found["day"] or found["day2"]
-        year = int(found["year"] or found["year2"] or found["year3"])
-        days = [[year, MONTHS[month.lower()], *([] if day is None else [int(day)])]]
-    made = (make_date(full_year(year) if year < 100 else year, *rest) for year, *rest in days if rest)
-    return list(dict.fromkeys(date.text for date in made if date is not None))
+def _date_keys(text: str) -> list[str]:
+    """Return what a date can mean, by day and month in either order."""
+    text = text.replace(",", " ")
+    if not re.search(r"\d{4}", text):
+        text = re.sub(r"\d\d$", lambda year: str(full_year(int(year[0]))), text)
+    dates = (read_ordered(text, order) for order in ("DMY", "MDY"))
+    return list(dict.fromkeys(date.text for date in dates if date is not None and date.month is not None))
 
 
 def date_keys(text: str) -> list[str]:
@@ -576,7 +571,7 @@ def date_keys(text: str) -> list[str]:
     found = _DATE.match(text) if len(text) <= LONGEST_NOTATION else None
     if found is None or not re.fullmatch(r"(?:[T ]\d\d?:\d\d.{0,20})?", text[found.end() :]):
         return []
-    return _date_keys(found)
+    return _date_keys(found[0])
 
 
 # --- lines that look like the rows of a list, and that none of its rows is read from

@@ -240,7 +240,8 @@ class KeyMistake(NamedTuple):
 
 @cache
 def _definitions() -> Mapping[str, Any]:
-    return MappingProxyType(json.loads(case_file_schema())["$defs"])
+    definitions: Mapping[str, Any] = json.loads(case_file_schema())["$defs"]
+    return definitions
 
 
 @cache
@@ -374,9 +375,10 @@ def _is_path_or(*types: type) -> Callable[[Json], bool]:
     return fits
 
 
-_UNREAD: Final[Mapping[str, Callable[[Json], bool]]] = MappingProxyType(
-    {"schema": _is_path_or(dict, bool), "gold": _is_path_or(dict, list, int, float, type(None))}
-)
+_UNREAD: Final[Mapping[str, Callable[[Json], bool]]] = {
+    "schema": _is_path_or(dict, bool),
+    "gold": _is_path_or(dict, list, int, float, type(None)),
+}
 """Keys whose values may be large, hostile or hold what JSON cannot: only their type is looked at here."""
 
 
@@ -506,25 +508,23 @@ def _listed(value: Json) -> tuple[Json, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-_MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
-    {
-        "id": _id,
-        "documents": _listed,
-        "thresholds": _by_fields,
-        "accept": lambda value: {usual(field): tuple(values) for field, values in value.items()},
-        "absent": lambda value: {usual(field): rule for field, rule in value.items()},
-        "marks": _marks,
-        "known_failures": _known_failures,
-        "repeat": _repeat,
-        "tags": _tags,
-        "origin": Origin,
-        "gates": _numbers,
-        "max_output_bytes": int,
-        "confidence": _confidence,
-        "evidence": _evidence,
-        "auto_accept": _auto_accept,
-    }
-)
+_MADE: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "id": _id,
+    "documents": _listed,
+    "thresholds": _by_fields,
+    "accept": lambda value: {usual(field): tuple(values) for field, values in value.items()},
+    "absent": lambda value: {usual(field): rule for field, rule in value.items()},
+    "marks": _marks,
+    "known_failures": _known_failures,
+    "repeat": _repeat,
+    "tags": _tags,
+    "origin": Origin,
+    "gates": _numbers,
+    "max_output_bytes": int,
+    "confidence": _confidence,
+    "evidence": _evidence,
+    "auto_accept": _auto_accept,
+}
 
 
 # --- the keys of a case over its defaults

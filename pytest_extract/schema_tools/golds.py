@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core import arguments
@@ -178,23 +177,17 @@ class _GoldValues:
 
 AnnotationDialect: TypeAlias = Literal["x-eval", "evaluation_config"]
 
-DEFAULTS: Final[Mapping[AnnotationDialect, Mapping[str, str]]] = MappingProxyType(
-    {
-        "x-eval": MappingProxyType(
-            {"string": "exact", "number": "numeric", "integer": "numeric", "boolean": "exact", "other": "exact"}
-        ),
-        "evaluation_config": MappingProxyType(
-            {
-                "string": "string_semantic",
-                "number": "number_tolerance",
-                "integer": "integer_exact",
-                "boolean": "boolean_exact",
-                "array": "array_llm",
-                "other": "string_exact",
-            }
-        ),
-    }
-)
+DEFAULTS: Final[Mapping[AnnotationDialect, Mapping[str, str]]] = {
+    "x-eval": {"string": "exact", "number": "numeric", "integer": "numeric", "boolean": "exact", "other": "exact"},
+    "evaluation_config": {
+        "string": "string_semantic",
+        "number": "number_tolerance",
+        "integer": "integer_exact",
+        "boolean": "boolean_exact",
+        "array": "array_llm",
+        "other": "string_exact",
+    },
+}
 """Metric by JSON type in each dialect, as the systems that they come from default; `other`: leaves of no one type."""
 
 _PRESET_OF: Final = {"exact": "string_exact", "fuzzy": "string_fuzzy", "semantic": "string_semantic"}

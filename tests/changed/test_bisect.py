@@ -13,7 +13,8 @@ from tests.commands import write
 
 OLD = "Read the invoice.\nGive the total.\nGive the vendor.\n\nAnswer in JSON.\n"
 FELL = OLD.replace("total.\n", "total.\nIgnore cents.\n")
-NEW = FELL.replace("the invoice", "the whole invoice").replace("JSON.", "JSON only.")
+TWO = FELL.replace("JSON.", "JSON only.")
+NEW = TWO.replace("the invoice", "the whole invoice")
 
 
 @pytest.mark.parametrize(("old", "new"), [(OLD, NEW), (NEW, OLD), ("", NEW), (OLD, ""), ("a", "a\n"), (OLD, OLD)])
@@ -76,11 +77,11 @@ CAUSE = "total falls by prompt.md: line 3"
 
 @pytest.fixture
 def bisect(git, run, monkeypatch):
-    """Bisect between two commits: twelve cases, and a prompt of which one of three hunks makes the total fall."""
+    """Bisect between two commits: twelve cases, and a prompt of which one of two hunks makes the total fall."""
     monkeypatch.chdir(git.root)
     suite = {"defaults": {"schema": SCHEMA}, "cases": CASES}
     git.commit({"a.extract.yaml": suite, "conftest.py": EXTRACTOR, "prompt.md": OLD})
-    git.commit({"prompt.md": NEW})
+    git.commit({"prompt.md": TWO})
 
     def bisect(words, status=0):
         ended = run(f"bisect {words}")
@@ -92,10 +93,10 @@ def bisect(git, run, monkeypatch):
 
 def test_the_hunk_is_named_with_what_it_costs(bisect, git):
     lines = bisect("HEAD~1..HEAD").lines
-    assert lines[0] == "3 hunks in prompt.md (3)"
-    assert "12 cases fell; at most 5 runs of them follow" in lines
+    assert lines[0] == "2 hunks in prompt.md (2)"
+    assert "12 cases fell; at most 3 runs of them follow" in lines
     assert f"{CAUSE}: -100.0 points (100 % to 0 % in these cases); the rest changes nothing" in lines
-    assert (git.root / "prompt.md").read_text(encoding="utf-8") == NEW
+    assert (git.root / "prompt.md").read_text(encoding="utf-8") == TWO
     assert git("status", "--porcelain", "-uno") == ""
 
 
@@ -131,7 +132,7 @@ def test_hunks_that_cannot_run_without_others_and_new_files_do_not_end_the_searc
 
 def test_a_dry_run_says_what_it_takes(bisect, git):
     told = bisect("HEAD~1.. --dry-run").out
-    assert "two runs of all cases, then at most 5 runs of those that fell for each field" in told
+    assert "two runs of all cases, then at most 3 runs of those that fell for each field" in told
     assert not (git.root / "extract-recordings").exists()
 
 

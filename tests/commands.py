@@ -33,6 +33,11 @@ class Ended(NamedTuple):
     def json(self) -> Any:
         return json.loads(self.out)
 
+    def assert_refused(self, message: str) -> None:
+        """The command ended as for wrong usage, and said why."""
+        assert message in self.err
+        assert self.status == 2
+
 
 Run = Callable[..., Ended]
 

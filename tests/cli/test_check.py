@@ -91,8 +91,7 @@ def test_github_actions_get_an_annotation_for_each_finding(check, monkeypatch, t
 )
 def test_what_cannot_be_checked_is_usage(check, options, told):
     write({"sub/x.yaml": "", "bad.json": {"type": "strnig"}})
-    ended = check({}, options=options)
-    assert (ended.status, told in ended.err) == (2, True)
+    check({}, options=options).assert_refused(told)
 
 
 def test_golds_can_be_held_to_more_than_the_schema(check):

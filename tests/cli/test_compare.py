@@ -93,8 +93,7 @@ def test_exit_status(compare, before, after, options, status):
     ],
 )
 def test_mistakes_are_usage_and_say_what_is_wrong(compare, before, after, options, said):
-    ended = compare(before, after, options)
-    assert (ended.status, said in ended.err) == (2, True)
+    compare(before, after, options).assert_refused(said)
 
 
 def test_a_torn_last_line_is_told(compare):

@@ -63,8 +63,8 @@ def test_a_gold_that_no_output_can_make_is_named(draft):
     ],
 )
 def test_what_cannot_be_drafted_is_said_before_anything_is_written(draft, words, message):
-    told = draft(words)
-    assert (told.status, message in told.err, Path("cases").exists()) == (2, True, False)
+    draft(words).assert_refused(message)
+    assert not Path("cases").exists()
 
 
 def test_named_extractors_come_before_a_fixture_and_are_different_functions(draft):

@@ -66,8 +66,7 @@ def test_shells_complete_commands_and_their_options(run, shell):
     ],
 )
 def test_wrong_usage_ends_with_2(run, command, message):
-    ended = run(command)
-    assert (ended.status, message in ended.err) == (2, True)
+    run(command).assert_refused(message)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +105,7 @@ def test_an_option_that_would_change_nothing_is_refused(run, command, told):
     write_results("run.jsonl", RUN)
     write({"gold.json": {"a": 1}, "schema.json": {"type": "object"}})
     write({"one.extract.yaml": "{text: a, schema: {}, gold: {}}"})
-    ended = run(command)
-    assert (ended.status, told in ended.err) == (2, True)
+    run(command).assert_refused(told)
 
 
 def python(*command, then="", **environment):

@@ -146,8 +146,8 @@ def test_cases_that_were_not_looked_at_keep_their_recordings(recordings):
 def test_nothing_is_removed_when_the_cases_cannot_be_read(recordings, text, message):
     record(keys())
     SUITE.unlink() if text is None else SUITE.write_text(text)
-    told = recordings("prune")
-    assert (told.status, message in told.err, len(recorded())) == (2, True, 2)
+    recordings("prune").assert_refused(message)
+    assert len(recorded()) == 2
 
 
 def test_recordings_of_a_case_file_that_is_gone_take_linear_time(recordings):
@@ -196,8 +196,7 @@ def test_answers_that_no_run_has_used_for_long_are_listed_and_removed_if_asked_f
 
 @pytest.mark.parametrize("days", ["-1", "nan"])
 def test_days_are_a_number(recordings, days):
-    told = recordings(f"list --answers-unused-for={days}")
-    assert (told.status, "invalid" in told.err) == (2, True)
+    recordings(f"list --answers-unused-for={days}").assert_refused("invalid")
 
 
 def test_check_warns_of_recordings_that_no_case_can_use(recordings, run):

@@ -122,5 +122,4 @@ def test_the_modality_is_that_of_the_published_place(path, modality):
 )
 def test_what_is_no_result_of_sob_is_an_error(run, name, text, message):
     write({name: text})
-    ended = run(f"leaderboard --as sob {name}")
-    assert (ended.status, message in ended.err) == (2, True)
+    run(f"leaderboard --as sob {name}").assert_refused(message)

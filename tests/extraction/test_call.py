@@ -392,3 +392,36 @@ SCHEMA_REJECTIONS = [
 )
 def test_what_an_exception_means(error, kind):
     assert failure_of(error).kind is kind
+
+
+ASYNC_SUITE = """
+import pytest
+from pytest_extract.extraction.call import call_extractor
+
+async def extract(document):
+    return document
+
+@pytest.mark.asyncio
+async def test_inside_pytest_asyncio():
+    assert call_extractor(extract, document="a").output == "a"
+
+@pytest.fixture
+async def client():
+    yield "c"
+
+@pytest.mark.asyncio
+async def test_beside_an_async_fixture(client):
+    assert call_extractor(extract, document=client).output == "c"
+
+def test_sync():
+    assert call_extractor(extract, document="b").output == "b"
+"""
+
+
+def test_it_gets_along_with_pytest_asyncio(pytester):
+    pytest.importorskip("pytest_asyncio")
+    pytester.makepyfile(ASYNC_SUITE)
+    pytester.makeini(
+        "[pytest]\nasyncio_mode = auto\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function"
+    )
+    pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=3)

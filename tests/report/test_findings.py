@@ -11,8 +11,6 @@ from pytest_extract.report.findings import findings_of, fold_failures, mistake_t
 from tests.records import field_result as entry
 from tests.records import score_record
 
-Told = list[tuple[str, str, int]]
-
 
 @pytest.mark.parametrize(
     ("entries", "folded"),

@@ -1,6 +1,5 @@
 """The page of a run, in a real browser (skipped where there is none)."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -100,9 +99,6 @@ class View:
         loaded = self.run("return performance.getEntriesByType('resource').map(each => each.name)")
         assert [name for name in loaded if not name.startswith("data:")] == []
         assert self.driver.get_log("browser") == []
-
-
-Show = Callable[..., View]
 
 
 def mixed():

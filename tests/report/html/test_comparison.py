@@ -1,7 +1,5 @@
 """What changed, as the page tells it."""
 
-from typing import Any, cast
-
 import pytest
 
 from pytest_extract.regression.facts import Rules
@@ -24,7 +22,7 @@ def shown(*results, gate="regression"):
 def changed(found, kind):
     """Return the changes of one kind: `fell` or `rose`."""
     (changes,) = [each for each in found.parts("compared", "changes") if each["title"].endswith(kind)]
-    return cast("dict[str, Any]", changes)
+    return changes
 
 
 def test_what_broke_was_fixed_and_was_lost():

@@ -3,17 +3,15 @@
 import base64
 import hashlib
 import json
-from collections.abc import Callable
 
 import pytest
 
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.run_report import CaseFinder
-from tests.report.html.data import PageData, shown
+from tests.report.html.data import shown
 from tests.report.runs import GOLD, SCHEMA, scored, wrong
 from tests.small_pdf import small_pdf
 
-Make = Callable[..., PageData]
 TEXT = "Invoice of ACME GmbH\n\nTotal: 907.20 EUR\nBolt 2.50\nNut 1.50\n"
 PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==")
 COVER = small_pdf("Cover", "ACME GmbH, total 907.20, Bolt 2.50, Nut 1.50", "Terms")

@@ -124,6 +124,7 @@ def checked(rule, extracted, gold=None):
         ),
         ({"rule": "total <= $.total", "each": "items"}, ITEMS | {"total": 1240}, HELD, None),
         ({"rule": "price <= sum($.items[].price)", "each": "items"}, ITEMS, HELD, None),
+        ({"rule": "total <= $.total", "each": "items"}, ITEMS | {"total": 1240}, HELD, None),
         # tolerances
         ({"rule": "net == total", "abs": 0.01}, {"net": 1, "total": 1.01}, HELD, None),
         ({"rule": "net == total", "rel": 0.01}, {"net": 100, "total": 101}, HELD, None),
@@ -136,6 +137,7 @@ def checked(rule, extracted, gold=None):
         ("net + tax == total", {"net": None, "tax": 1, "total": 1}, NOT_APPLICABLE, "net is null"),
         ("net == total", {}, NOT_APPLICABLE, "net is missing"),
         ("items[].price > 0", {"items": [{"price": None}, {"price": 1}]}, HELD, "items[1]: items[].price = 1; 1 without a value"),
+        ("items[].price > 0", {"items": None}, NOT_APPLICABLE, "items has no rows"),
         ("items[].price > 0", {"items": "none"}, UNCHECKED, "items is no array"),
     ],
 )  # fmt: skip

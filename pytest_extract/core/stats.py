@@ -153,7 +153,7 @@ def share_p_value(part: Sequence[float], whole: Sequence[float], rate: float) ->
     weighted share reaches `rate`. With cases of one size that is Gaffke's test, exact for shares of 0 and 1.
     Source: Gaffke (2005), "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
     variable"; Learned-Miller and Thomas (2020), "A new confidence interval for the mean of a bounded random variable".
-    `tests/core/stats/test_share_bound.py` holds its error rate.
+    `tests/core/stats/test_stats.py` holds its error rate.
     """
     if not 0 < rate < 1:
         raise ValueError(f"a rate between 0 and 1 is needed, not {rate}")

@@ -117,12 +117,13 @@ class Run:
                 preexec_fn=self.prepare,  # noqa: PLW1509  # there are no threads here
             )
 
-    def until(self, reached: Callable[[Run], bool]) -> bool:
-        """Kill the run where it has reached something; say whether it did before its end."""
+    def until(self, reached: Callable[[Run], bool], delay: float = 0.0) -> bool:
+        """Kill the run some time after it has reached something; say whether it did before its end."""
         process = self.start()
         deadline = time.monotonic() + RUN_S
         while process.poll() is None and time.monotonic() < deadline and not reached(self):
             time.sleep(0.0005)
+        time.sleep(delay)
         in_time = process.poll() is None
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -211,13 +212,28 @@ def rerun(first: Run, left: State, moment: str, problems: list[str], *, in_time:
 # --- kills
 
 
+def called(times: int) -> Callable[[Run], bool]:
+    return lambda run: len(run.calls) >= times
+
+
+def finishing(run: Run) -> bool:
+    return any(line.startswith("finish") for line in run.logged)
+
+
 def written(nth: int) -> Callable[[Run], bool]:
     """Return a watch for the `nth` temporary file: written, and not yet renamed."""
     return lambda run: run.logged.count("rename") >= nth
 
 
 def kill_and_rerun(
-    folder: Path, template: Path, moment: str, reached: Callable[[Run], bool], *, workers: int = 0, slow: bool = False
+    folder: Path,
+    template: Path,
+    moment: str,
+    reached: Callable[[Run], bool],
+    delay: float = 0.0,
+    *,
+    workers: int = 0,
+    slow: bool = False,
 ) -> Fate:
     """Start a run, kill it when it has reached something, look at what it left, and run it again."""
     project = folder / "project"
@@ -225,7 +241,7 @@ def kill_and_rerun(
     for name in ("b.json", "r.html"):  # a page and a baseline of before, which must stay whole or be replaced
         shutil.copy(template / name, project)
     first = Run(project, workers=workers, slow=slow)
-    in_time = first.until(reached)
+    in_time = first.until(reached, delay)
     left = state_of(project)
     passed = {found[1] for line in re.findall(r"^.*PASSED.*$", first.printed, re.MULTILINE) if (found := re.search(r"::(c\d+)\b", line))}  # fmt: skip
     lost = [f"{case} was told as passed, but is not recorded" for case in passed - left.recorded]
@@ -246,14 +262,9 @@ def kills(folder: Path, count: int, seed: int) -> Iterator[Fate]:
         delay = rng.uniform(0, (0.03, ending, 0)[kind])
         moment = (f"{at} calls", "ending", f"temporary file {at}")[kind]
 
-        def reached(run: Run, kind: int = kind, at: int = at, delay: float = delay) -> bool:
-            there = (len(run.calls) >= at, any(line.startswith("finish") for line in run.logged), written(at)(run))[
-                kind
-            ]
-            return there and (time.sleep(delay) or True)
-
+        reached = (called(at), finishing, written(at))[kind]
         own, told = folder / f"kill{number}", f"{moment} + {delay * 1000:.0f} ms, {workers} workers"
-        fate = kill_and_rerun(own, template, told, reached, workers=workers, slow=kind == 2)
+        fate = kill_and_rerun(own, template, told, reached, delay, workers=workers, slow=kind == 2)
         if not fate.problems:
             shutil.rmtree(own)
         yield fate

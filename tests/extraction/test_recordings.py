@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -61,8 +63,12 @@ def record(folder, output=OUTPUT, *, key=KEY, mode="once"):
     return Recordings(folder, mode).obtain(key, lambda: output)
 
 
+def never():
+    pytest.fail("the extractor is called")
+
+
 def replay(folder, key=KEY):
-    return record(folder, "called", key=key, mode="none")
+    return Recordings(folder, "none").obtain(key, never)
 
 
 def only_file(folder):
@@ -125,6 +131,10 @@ WHY = {
         r"/x\]: recorded for repeat 1, now 3",
     ),
     "schema": (changed(schema=json_part("other.json", {})), r"for schema invoice\.schema\.json .*, now other\.json .*"),
+    "schema, another text": (
+        changed(schema=json_part("invoice.schema.json", {"type": "array"})),
+        r"for schema invoice\.schema\.json \(\w{8}\), now invoice\.schema\.json \(\w{8}\)",
+    ),
     "question": (changed(question=None), r"recorded for question \w{8}, now none"),
     "model": (changed(model="openai/y"), "recorded for model openai/x, now openai/y"),
     "parameters": (changed(params={"mode": "structured", "top_p": 1}), MODE),
@@ -207,6 +217,7 @@ DAMAGED = {
     "output": ({"output": {}}, "KeyError"),
     "cut": ("{", "delete it, or record it again"),
     "list": ("[]", "delete it, or record it again"),
+    "empty": ("{}", "delete it, or record it again"),
     "conflict": ("<<<<<<< HEAD", "delete it, or record it again"),
 }
 
@@ -223,8 +234,20 @@ def test_a_damaged_file_is_told_and_breaks_no_case_but_its_own(tmp_path, damage,
     assert record(tmp_path, mode="new") == OUTPUT
     assert not stale.exists()
     stale.write_text(text)
-    with pytest.raises(StoreError, match=message):
-        replay(tmp_path, STALE)
+    for mode in ("none", "once", "new"):
+        with pytest.raises(StoreError, match=message):
+            Recordings(tmp_path, mode).obtain(STALE, never)
+
+
+def test_a_recording_of_an_earlier_version_is_read_with_its_note(tmp_path):
+    record(tmp_path, Extraction("[redacted: API key]"))
+    body = json.loads(only_file(tmp_path).read_text())
+    for added_since in ("build", "citations", "confidence", "estimated_usd", "extractor", "other_code"):
+        body.pop(added_since, None)
+    note = "the recording has 1 secret(s) taken out"
+    only_file(tmp_path).write_text(json.dumps(body | {"redacted": True, "notes": [note]}))
+    got = replay(tmp_path)
+    assert (got.output, got.notes, got.recorded) == ("[redacted: API key]", (note,), True)
 
 
 OUTPUTS = {
@@ -349,16 +372,22 @@ def test_a_parameter_that_only_looks_like_a_secret_makes_recordings_stale_and_is
 # --- many at once
 
 
-def test_many_writers_leave_whole_files(tmp_path):
-    def write(number):
-        assert record(tmp_path, Extraction({"rows": [number] * 2000}), mode="all").notes == ()
+def write_often(folder):
+    for number in range(20):
+        assert record(Path(folder), Extraction({"rows": [number] * 2000}), mode="all").notes == ()
 
-    with ThreadPoolExecutor(4) as pool:
-        writing = [pool.submit(write, number) for number in range(40)]
-        while not all(each.done() for each in writing):
-            for path in recording_files(tmp_path):
-                assert len(set(read_recording(path).extraction().output["rows"])) == 1
-    assert [each.result() for each in writing] == [None] * 40
+
+def test_many_writers_leave_whole_files(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=write_often, args=(str(tmp_path),)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    while any(worker.is_alive() for worker in workers):
+        for path in recording_files(tmp_path):
+            assert len(set(read_recording(path).extraction().output["rows"])) == 1
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0]
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{KEY.digest[:24]}.json"]
 
 
@@ -389,6 +418,6 @@ def test_what_another_has_recorded_or_removed_since_is_seen(tmp_path):
     early = Recordings(tmp_path, "once")
     assert early.lookup(KEY) is None  # looked through the folder, which is empty
     record(tmp_path)
-    assert early.obtain(OTHER_CASE, lambda: "called").recorded
+    assert early.obtain(OTHER_CASE, never).recorded
     only_file(tmp_path).unlink()
     assert early.lookup(OTHER_CASE) is None

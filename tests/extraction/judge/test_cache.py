@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import tempfile
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -319,12 +321,13 @@ def test_who_asks_anew_asks_what_another_has_not_asked_anew(tmp_path):
     assert second.asked == ["b"]
 
 
-def test_of_many_writers_the_first_wins(tmp_path):
-    def put(score):
-        return AnswerCache(tmp_path, "m").put(str(question_key(AB)), AB, JudgeAnswer(score, "")).score
+def put(folder, score):
+    return AnswerCache(Path(folder), "m").put(str(question_key(AB)), AB, JudgeAnswer(score, "")).score
 
-    with ThreadPoolExecutor(4) as pool:
-        got = [*pool.map(put, [n / 20 for n in range(20)])]
+
+def test_of_many_processes_that_write_the_first_wins(tmp_path):
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        got = pool.starmap(put, [(str(tmp_path), n / 20) for n in range(20)])
     assert len(set(got)) == 1
     assert [json.loads(path.read_text())["answer"]["score"] for path in answer_files(tmp_path)] == got[:1]
 

@@ -33,6 +33,12 @@ def test_values_are_compared_by_their_letters(gold, extracted, exact, fuzzy):
     assert build_judge("fuzzy")([equal(gold, extracted)])[0].score == fuzzy
 
 
+def test_an_answer_says_what_it_comes_from():
+    pair = [equal("abcd", "abcx")]
+    assert build_judge("fuzzy")(pair) == [JudgeAnswer(0.75, "similarity of the letters: 0.75")]
+    assert build_judge("exact")(pair) == [JudgeAnswer(0.0, "not equal after folding")]
+
+
 @given(json_values, json_values)
 def test_similarity_is_bounded_symmetric_and_1_on_itself(gold, extracted):
     assert 0.0 <= similarity(gold, extracted) == similarity(extracted, gold) <= 1.0
@@ -177,6 +183,26 @@ def test_a_judge_that_holds_another_value_never_gets_the_answers_of_the_first(tm
     assert identity_of(make(strict=True)) == identity_of(make(strict=True)) is not None
     for strict in (True, False):
         assert build_judge(user=make(strict=strict), folder=tmp_path)([equal("a", "A ")])[0].score == float(strict)
+
+
+class Gathering:
+    """A judge that remembers what it was asked and what it answered."""
+
+    def __init__(self):
+        self.asked = []
+        self.memory = {}
+
+    def __call__(self, questions):
+        self.asked += questions
+        self.memory |= {question.gold: 1.0 for question in questions}
+        return [1.0 for _ in questions]
+
+
+def test_a_judge_that_gathers_what_it_was_asked_stays_the_same(tmp_path):
+    judge = Gathering()
+    for _ in range(2):
+        assert build_judge(user=judge, folder=tmp_path)([equal("a", "A ")])[0].score == 1.0
+    assert len(judge.asked) == 1
 
 
 def test_a_judge_whose_source_cannot_be_read_has_no_identity():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -183,14 +184,22 @@ def test_a_lasting_fault_leaves_undecided_and_says_why(judge, llm_server, reply,
     assert len(llm_server.requests) == calls
 
 
-@pytest.mark.parametrize(
-    "late", [slow(3600, answer("{}")), pytest.param(dripping(0.5, answer("{}")), marks=pytest.mark.slow)]
-)
-def test_an_answer_that_comes_too_late_leaves_undecided_in_time(llm_server, late):
-    llm_server.otherwise = late
+def test_a_time_out_leaves_undecided(llm_server):
+    llm_server.otherwise = slow(3600, answer("{}"))
     (got,) = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=0.3), sleep=lambda _: None)([equal("a", "b")])
     assert isinstance(got, UnansweredQuestion)
     assert got.reason.startswith(f"the judge could not be asked: {MODEL} after 2 attempts: ")
+
+
+@pytest.mark.slow
+def test_an_answer_that_drips_leaves_undecided_in_time(llm_server):
+    """Each byte comes soon enough for a limit of each read; the whole would take minutes."""
+    llm_server.otherwise = dripping(0.5, answer("{}"))
+    begin = time.monotonic()
+    (got,) = LlmJudge(MODEL, retry=Retry(attempts=1, timeout_s=1.5), sleep=lambda _: None)([equal("a", "b")])
+    assert isinstance(got, UnansweredQuestion)
+    assert "no complete answer within 1.5 s" in got.reason
+    assert time.monotonic() - begin < 20
 
 
 # --- what comes
@@ -313,8 +322,9 @@ def test_a_model_that_echoes_a_hostile_value_gives_a_verdict_only_where_it_answe
         ("\U000e0041", '"\\udb40\\udc41"'),
         ("\x85\n", '"\\u0085\\n"'),
         ("</data x>", '"\\u003c/data x\\u003e"'),
+        ({"</data x>": ["<", ">"]}, '{"\\u003c/data x\\u003e": ["\\u003c", "\\u003e"]}'),
     ],
-    ids=["scripts", "emoji", "unseen", "half a pair", "tag", "lines", "end of the data"],
+    ids=["scripts", "emoji", "unseen", "half a pair", "tag", "lines", "end of the data", "keys"],
 )
 def test_values_reach_the_judge_in_their_own_script_but_cannot_hide(value, text):
     assert quoted(value) == text
@@ -355,8 +365,13 @@ def test_a_record_and_two_arrays_take_three_calls_and_a_second_run_none(llm_serv
     statuses = {str(result.path): result.status for result in first.fields}
     assert statuses["title"] is Status.MISMATCH
     assert Status.JUDGE_ERROR not in statuses.values()
-    (asked,) = (entry for body in llm_server.bodies for entry in asked_of(body).values() if "instructions" in entry)
-    assert asked["instructions"] == "Ignore the legal form."
+    asked = [
+        (entry["instructions"], data_of(body)[name]["gold"])
+        for body in llm_server.bodies
+        for name, entry in asked_of(body).items()
+        if "instructions" in entry
+    ]
+    assert asked == [("Ignore the legal form.", "ACME")]
 
 
 def test_equal_values_ask_nobody(llm_server):
@@ -385,6 +400,7 @@ def by_name(body):
     """A model that does as the prompt asks: rows are a pair when they name the same thing."""
     ((name, item),) = data_of(body).items()
     assert "the same thing" in body["messages"][0]["content"]
+    assert "every field agrees" not in body["messages"][0]["content"]
     places = {row["name"]: j for j, row in enumerate(item["extracted"])}
     pairs = [[i, places[row["name"]]] for i, row in enumerate(item["gold"]) if row["name"] in places]
     return answer(json.dumps({"answers": [{"id": name, "pairs": pairs, "reason": "by name"}]}))

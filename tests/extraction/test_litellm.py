@@ -144,17 +144,19 @@ PARTS = {
 
 
 @pytest.mark.parametrize(("doc", "part"), PARTS.values(), ids=PARTS)
-def test_a_document_goes_as_the_providers_own_part(doc, part):
-    text, sent = content(doc=doc)
+def test_a_document_goes_as_the_providers_own_part(llm_server, doc, part):
+    extract(doc)
+    text, sent = llm_server.bodies[0]["messages"][0]["content"]
     assert sent == part
     assert "Document:" not in text["text"]
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.png", "a.wav"])
-def test_a_text_that_the_project_gives_goes_in_place_of_the_file(name):
+def test_a_text_that_the_project_gives_goes_in_place_of_the_file(llm_server, name):
     doc = Document(Path("nowhere") / name)
     doc.read_by(lambda _: "Total: 7 of [name]")
-    assert content("Read {document}.", doc=doc).startswith("Read Total: 7 of [name].")
+    extract(doc, prompt="Read {document}.")
+    assert llm_server.bodies[0]["messages"][0]["content"].startswith("Read Total: 7 of [name].")
 
 
 def test_svg_goes_as_text():

@@ -165,6 +165,7 @@ def test_locations_have_page_line_column_and_offsets():
 def test_locations_are_bounded_and_counted():
     evidence = find_evidence(Document(text="x 7 " * 50), 7, most=3)
     assert (len(evidence.locations), evidence.count) == (3, 50)
+    assert find_evidence(Document(text="x 7 " * 50), 7, most=3, nearest=False) == evidence
 
 
 def test_a_document_without_text_is_an_error(tmp_path):

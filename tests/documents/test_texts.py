@@ -117,7 +117,7 @@ def test_a_file_that_went_away_is_an_error_with_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "text"),
     [
-        ("a.html", "<p>one</p>", "one"),
+        ("a.html", "<p>one</p>\r\n", "one"),
         ("a.json", '{"a": 1}', '{"a": 1}'),
         ("a.md", "# one", "# one"),
         ("unknown", "words", "words"),
@@ -126,7 +126,10 @@ def test_a_file_that_went_away_is_an_error_with_its_name(tmp_path):
     ],
 )
 def test_kinds_with_a_text(file_of, name, content, text):
-    assert file_of(name, content).text == text
+    document = file_of(name, content)
+    assert document.text == text
+    assert document.encoding == ("latin-1" if name == "latin.txt" else "utf-8")
+    assert document.source_text == ("<p>one</p>\n" if name == "a.html" else text)
 
 
 @pytest.mark.parametrize(

@@ -255,11 +255,11 @@ if fork:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals to groups and forks, as POSIX has them")
 @pytest.mark.parametrize(
     ("program", "printed"),
-    [(AT_CTRL_C, ["1000xpage", "1xa", "interrupted"]), (IN_FORK, ["1xa", "1xa", "1xa", "1xb"])],
+    [(AT_CTRL_C, ["1xa", "3000xpage", "interrupted"]), (IN_FORK, ["1xa", "1xa", "1xa", "1xb"])],
     ids=["a thread at Ctrl-C finishes", "a fork has a process of its own"],
 )
 def test_what_reads_pdfs_goes_on(tmp_path, program, printed):
-    pages = {"a": ["a"], "b": ["b"], "long": [f"page {number} " * 99 for number in range(1_000)]}
+    pages = {"a": ["a"], "b": ["b"], "long": [f"page {number} " * 99 for number in range(3_000)]}
     for name, texts in pages.items():
         (tmp_path / f"{name}.pdf").write_bytes(small_pdf(*texts))
     command = [sys.executable, "-c", READ + program]

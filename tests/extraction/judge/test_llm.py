@@ -374,9 +374,10 @@ def test_a_record_and_two_arrays_take_three_calls_and_a_second_run_none(llm_serv
     assert asked == [("Ignore the legal form.", "ACME")]
 
 
-def test_equal_values_ask_nobody(llm_server):
-    same = {"title": "RENT", "vendor": " acme"}
-    assert BILL.score({"title": "Rent", "vendor": "ACME"}, same, judge=desk()).measures["pass_rate"] == 1.0
+def test_equal_values_and_lists_in_any_order_ask_nobody(llm_server):
+    gold = {**GOLD, "title": "Rent due"}
+    found = {"title": "RENT  due", "vendor": " acme", "rows": GOLD["rows"][::-1], "tags": GOLD["tags"][::-1]}
+    assert BILL.score(gold, found, judge=desk()).measures["pass_rate"] == 1.0
     assert llm_server.requests == []
 
 

@@ -55,7 +55,7 @@ class Imported:
         golds = {one.keys["id"]: one.keys["gold"] for one in self.records}
         for dataset in (folder / name for name in self.texts if name.endswith(".jsonl")):
             for _, row in json_objects(dataset) if dataset.exists() else ():
-                gold, name = row.get("gold"), row.get("id")
+                gold, name = row.get("gold"), str(row.get("id"))
                 if isinstance(gold, str) and (folder / gold).is_file():
                     gold = read_value(folder / gold)
                 pairs.append((f"{dataset}: {name}", gold, golds.get(name, MISSING)))

@@ -193,7 +193,7 @@ def test_golds_of_a_dataset_are_shown_before_they_are_replaced(tmp_path, run_imp
     dataset = tmp_path / "out/deepjsoneval.jsonl"
     lines = [json.loads(line) for line in dataset.read_text().splitlines()]
     lines[0]["gold"]["total"] = 15
-    put_lines(dataset, *lines)
+    put_lines(dataset, *lines, {**lines[2], "id": ["q"]})
     (named,) = (tmp_path / "out/deepjsoneval-golds").iterdir()
     put(named, '"two"')
     put_lines(tmp_path / "part.jsonl", row(7), row(8, json='{"total": "x"}'), text_gold)
@@ -202,6 +202,7 @@ def test_golds_of_a_dataset_are_shown_before_they_are_replaced(tmp_path, run_imp
         'out/deepjsoneval.jsonl: 8: total: 1.5 -> "x"',
         "out/deepjsoneval.jsonl: 9: total: 1.5 -> (missing)",
         'out/deepjsoneval.jsonl: 5: $: "two" -> "one"',
+        "out/deepjsoneval.jsonl: ['q']: total: 1.5 -> (missing)",
     ]
     assert json.loads(dataset.read_text().splitlines()[0])["gold"] == {"total": 1.5}
     assert named.read_text() == '"one"\n'

@@ -106,6 +106,9 @@ def test_that_a_judge_will_be_needed_is_said_beforehand(bench, run_import):
     told = run_import("extract-bench", "src").out
     assert "cases with fields that only a judge can compare (" in told
     assert "give --extract-judge-model=PROVIDER/NAME" in told
+    judged = {"schema": json.dumps(JUDGED), "json": '{"name": "A"}'}
+    put_lines(bench / "part.jsonl", row(1, **judged), row(2, **judged), row(3))
+    assert run_import("deepjsoneval", "part.jsonl", target="dj").out.endswith("): 2\n")
 
 
 def test_a_copied_gold_is_shown_before_it_is_replaced(bench, run_import):
@@ -354,7 +357,7 @@ def test_records_that_ask_something_else_are_cases_of_their_own(run_sob):
     assert [each.case_id for each in results][:2] == ["1-r0", "1-r0"]
 
 
-def test_what_is_known_of_a_record_of_sob_becomes_its_tags(run_sob):
+def test_what_is_known_of_a_record_of_sob_becomes_its_tags(run_sob, capsys):
     known = {"record_id": "r1", "source_category": "receipts", "type": "scan", "pages": 2, "empty": "", "list": [1]}
     of_models = [{**known, "model_id": name, "seconds": at} for at, name in enumerate(["a", "b"])]
     records = [record({"total": 1}, response={"total": 1}, metadata=each, context="The bill") for each in of_models]
@@ -364,6 +367,17 @@ def test_what_is_known_of_a_record_of_sob_becomes_its_tags(run_sob):
     assert dict(case.tags) == {**tags, "modality": "audio"}
     assert [(each.case_id, each.tags["seconds"]) for each in results] == [(case.id, "0"), (case.id, "1")]
     assert other.modality == "audio"
+    report = ["report", "out/sob-responses.jsonl", "--by"]
+    assert main([*report, "category"]) == 0
+    assert "receipts" in capsys.readouterr().out
+    assert main([*report, "complexty"]) == 2
+    assert capsys.readouterr().err.count("complexity") == 1
+
+
+def test_records_without_responses_make_no_results(run_sob):
+    told, _, results = run_sob({**ASKED, "output": {"ground_truth": {"total": 0}}})
+    assert "scored" not in told.out
+    assert (results, Path("out/sob-responses.jsonl").exists()) == ((), False)
 
 
 def test_published_responses_have_the_published_numbers(run_sob):
@@ -596,7 +610,18 @@ VALUE_F1 = [
     ({"name": "Eve", "paid": "x", "rows": ROWS[1:]}, 4 / 9),
     ({"due": "2026-05-03", "rows": [{"n": 8}, {"n": 9}]}, 2 / 5),
 ]
-"""As the package llama-extract-bench gives it: every scalar and every cell counts, null too; rows in any order."""
+"""Every scalar and every cell counts, null too; rows in any order."""
+
+
+def test_the_value_f1_of_run_llama_is_that_of_its_package():
+    package = pytest.importorskip(
+        "extract_bench.evaluation.metrics.extract.unified_evidence_metric", reason="pip install llama-extract-bench"
+    )
+    gold = LLAMA["expected_output"]
+    for change, f1 in VALUE_F1:
+        found = package.compute_unified_evidence_metrics(gold, {**gold, **change}, [], data_schema=LLAMA["data_schema"])
+        (theirs,) = (each.value for each in found if each.metric_name == "extract_unified_value_f1")
+        assert theirs == pytest.approx(f1), change
 
 
 def test_f1_is_the_value_f1_of_run_llama(import_llama):

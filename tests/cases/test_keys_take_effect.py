@@ -373,11 +373,29 @@ def test_both_take_cases_and_datasets(load, content):
     assert load(content, **{"a.jsonl": BASE}).errors == ()
 
 
+WRONG_VALUES = {
+    "schema": [5, " "],
+    "id": ["a::b", " a", "a\nb"],
+    "gold": [""],
+    "golf": [1],
+    "question": [1],
+    "semantics": ["theirs"],
+    "nulls": ["no"],
+    "modality": ["video"],
+    "uncompared": ["yes", True],
+    "marks": [1, [1]],
+    "tags": [{"a": None}, ["a"]],
+    "repeat": [0, 1.5, {"pass": 1}],
+    "accept": [{"name": "A"}, {"name": []}],
+    "absent": [{"total": "may"}],
+    "known_failures": [{"path": "total"}, [{"reason": "x"}], [{"path": "total", "until": "soon"}]],
+    "gates": [{"parse": True}, {"schema": "no"}, {"coverage": {"floor": 2}}, {"coverage": {"floor": 0}}],
+    "thresholds": [{"passrate": 1}, {"f1": 1.5}, {"max_cost_usd": -1}, {"fields": {"total": "x"}}],
+    "overrides": [{"total": 1}, {"total": {"metrik": "number"}}],
+    "post_process": [1, [{"absent_values": []}]],
+}
 WRONG = [
-    *({**BASE, "schema": schema} for schema in (5, " ")),
-    *({**BASE, "id": name} for name in ("a::b", " a", "a\nb")),
-    {**BASE, "gold": ""},
-    {**BASE, "golf": 1},
+    *({**BASE, key: value} for key, values in WRONG_VALUES.items() for value in values),
     {**BASE, "document": "acme.txt"},
     {**BASE, "documents": "*.txt"},
     {"schema": SCHEMA, "gold": GOLD, "documents": []},
@@ -391,7 +409,6 @@ WRONG = [
     {},
     [],
 ]
-"""Of the values below a key, `test_mistakes` has the wrong ones: the checker reads them by the same schema."""
 
 
 @pytest.mark.parametrize("content", WRONG, ids=lambda content: str(content)[-30:])

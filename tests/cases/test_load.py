@@ -21,7 +21,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import CaseFileError
 from tests.cases.conftest import GOLD, SCHEMA
 from tests.core.test_complexity import nested
-from tests.shared_data import shared
+from tests.shared_data import jsonl, shared
 from tests.strategies import json_values
 
 BASE = "text: x\nschema: invoice.schema.json\ngold: acme.gold.json\n"
@@ -92,10 +92,11 @@ def test_the_contract_s_example(folder, load_case):
 
 @pytest.mark.parametrize(
     ("name", "modality"),
-    [("a.html", "text"), ("a.png", "image"), ("a.pdf", "image"), ("a.mp3", "audio"), ("a.bin", "text")],
+    [("a.html", "text"), ("a.png", "image"), ("a.pdf", "image"), ("a.mp3", "audio"), ("a.bin", "text"), (None, "text")],
 )
 def test_the_modality_of_a_bare_case_follows_the_document(load_case, name, modality):
-    case = load_case(f"document: {name}\nschema: {{}}\ngold: {{}}\n", **{name: "x"})
+    keys = {"document": name, "schema": {}, "gold": {}} if name else INLINE
+    case = load_case(keys, **{name or "a.txt": "x"})
     assert (case.id, case.modality, case.repeat) == ("acme", modality, Repeat(of=1, passes=1))
     assert (case.marks, case.known_failures, case.prompt, case.question) == ((), (), None, None)
 
@@ -278,8 +279,10 @@ def test_a_gold_that_is_mostly_compared_with_nothing_is_a_mistake(load):
         "is with `uncompared: allow`"
     )
     assert len(load({"defaults": {"uncompared": "allow"}, "cases": [{**UNSEEN, "uncompared": "refuse"}]}).errors) == 1
-    (error,) = load({**UNSEEN, "gold": PAGES}).errors
-    assert error.path.name == "acme.extract.yaml"
+    (error,) = load(
+        "text: x\nschema: s.json\nsemantics: extract-bench\ngold:\n  name: Ada\n  pages: [1, 2]\n", **{"s.json": PERSON}
+    ).errors
+    assert (error.path.name, error.line, error.column) == ("acme.extract.yaml", 6, 3)
 
 
 @pytest.mark.parametrize(
@@ -366,7 +369,7 @@ def test_marks_are_names_or_calls_with_literals(text, mark):
     assert parse_mark(text) == mark
 
 
-NO_MARKS = ["", "x(", "a b", "a.b()", "1", "\0", "__import__('os').system('x')", "xfail(__import__('os'))"]
+NO_MARKS = ["", "x(", "a b", "a.b", "a.b()", "1", "\0", "__import__('os').system('x')", "xfail(__import__('os'))"]
 HOSTILE = ["xfail(**{'a': 1})", "x " * 20_000, "xfail(" + "(" * 4000 + ")" * 4000 + ")", "xfail(" + "-" * 5000 + "1)"]
 
 
@@ -393,7 +396,7 @@ def test_no_text_does_more_than_parse(text):
     assert told
 
 
-# --- a published dataset, where it is at hand
+# --- published datasets, where they are at hand
 
 UNCOMPARED = {"ma_2023_sw_M-table2", "ma_2023_sw_M-table3"}
 """Golds that hold all but one value under a key that the schema does not declare."""
@@ -427,6 +430,16 @@ def test_extract_bench_golds_load_or_say_where_they_break_their_schema(load):
     assert broken >= 5
 
 
+def test_deep_json_eval_as_a_dataset(load):
+    rows = list(jsonl("data/deepjsoneval/part.jsonl"))
+    parts = [{"schema": json.loads(row["schema"]), "gold": json.loads(row["json"])} for row in rows]
+    lines = [{"id": row["id"], "text": row["text"], **part} for row, part in zip(rows, parts, strict=True)]
+    loaded = load("dataset: rows.jsonl\n", **{"rows.jsonl": "\n".join(map(json.dumps, lines))})
+    valid = [jsonschema.Draft202012Validator(part["schema"]).is_valid(part["gold"]) for part in parts]
+    assert [case.id for case in loaded.cases] == [str(row["id"]) for row, good in zip(rows, valid, strict=True) if good]
+    assert {error.line for error in loaded.errors} == {at for at, good in enumerate(valid, start=1) if not good}
+
+
 # --- anything else
 
 _names = ["acme.txt", "acme.gold.json", "invoice.schema.json", "records.jsonl", ".", "", "items[].tax"]
@@ -437,7 +450,7 @@ _files = st.fixed_dictionaries({"cases": st.lists(_mappings | json_values, max_s
 _texts = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=2 * settings().max_examples)
 @given(_mappings | _files | _texts)
 @example({"cases": [{"id": 1, "text": "x", "schema": True, "gold": None}]})
 @example({"text": "x", "schema": {"$ref": "#"}, "gold": {}})

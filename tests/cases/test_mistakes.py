@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import sys
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ import yaml
 from pytest_extract.cases.edit import read_gold, update_gold
 from pytest_extract.cases.load import load_cases
 from tests.cases.conftest import GOLD, SCHEMA
+from tests.shared_data import shared
 
 KEYS = {"document": "acme.txt", "schema": "invoice.schema.json", "gold": "acme.gold.json"}
 BASE = "".join(f"{key}: {name}\n" for key, name in KEYS.items())
@@ -50,6 +52,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("url", BASE.replace("acme.txt", "»https://example.org/acme.pdf"), ["is a URL, and nothing is fetched"]),
     ("schema url", BASE.replace("invoice.schema.json", "»https://example.org/s.json#/a"), ["`schema` is a URL"]),
     ("documents absolute", BASE.replace("document: acme.txt", "documents: »/etc/*.conf"), ["a pattern relative to this file"]),
+    ("documents no pattern", BASE.replace("document: acme.txt", "documents: »'**.pdf'"), ["`documents`: ", "the pattern '**.pdf' cannot be used" if sys.version_info < (3, 13) else "no document matches '**.pdf'"]),
     ("documents a number", BASE.replace("document: acme.txt", "documents: »7"), ["`documents` must be a pattern relative to this file", "not 7"]),
     ("documents and text", BASE.replace("document", "documents") + "»text: hi\n", ["both `documents` and `text`"]),
     ("document and text", BASE + "»text: hi\n", ["both `document` and `text`"]),
@@ -62,8 +65,10 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("schema a number", BASE.replace("invoice.schema.json", "»5"), ["`schema` must be a path", "not 5"]),
     ("gold gone", BASE.replace("acme.gold", "»acme.golf"), ["no file", "did you mean 'acme.gold.json'?"]),
     ("prompt gone", BASE + "prompt: »promt.md\n", ["no file", "did you mean 'prompt.md'?"]),
+    ("prompt a list", BASE + "prompt: »[a]\n", ["`prompt` must be the path of a file, not an array"]),
     ("question a number", BASE + "question: »5\n", ["`question` must be a text, not 5; put it in quotes"]),
     ("id with colons", BASE + "id: »a::b\n", ["`id` must be", "without `::`"]),
+    ("id a list", BASE + "id: »[a]\n", ["`id` must be a printable text", "not an array"]),
     ("semantics", BASE + "semantics: »extract_bench\n", ["must be one of default, extract-bench", "did you mean 'extract-bench'?"]),
     ("nulls", BASE + "nulls: »absnt\n", ["must be one of absent, value", "did you mean 'absent'?"]),
     ("modality", BASE + "modality: »imge\n", ["must be one of text, image, audio", "did you mean 'image'?"]),
@@ -90,18 +95,23 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("absent skipped", BASE + "absent: {»po_number: must}\noverrides: {po_number: skip}\n", ["is skipped: nobody would see"]),
     ("absent root", BASE + "absent: {»$: either}\n", ["'$' is an object, of which only the fields are compared: name them, as vendor.name,"]),
     ("absent object", BASE + "absent: {»vendor: either}\n", ["'vendor' is an object", "name them, as vendor.name"]),
+    ("absent row", BASE + "absent: {»'items[]': either}\n", ["'items[]' is an object", "name them, as items[].price, items[].tax"]),
     ("bound on the root", BASE + "thresholds: {fields: {»$: 1}}\n", ["no score of its own; bound what is in it: vendor.name,"]),
     ("known failure no list", BASE + "known_failures: »{path: total}\n", ["must be a list of {path, until, reason}"]),
     ("known failure no path", BASE + "known_failures:\n- »until: 2027-01-31\n", ["`known_failures[0]` needs `path`"]),
     ("known failure date", BASE + "known_failures: [{path: total, until: »31.1.2027}]\n", ["must be a day written YYYY-MM-DD"]),
+    ("known failure no day", BASE + "known_failures: [{path: total, until: »2027-02-30}]\n", ["must be a day written YYYY-MM-DD"]),
     ("known failure key", BASE + "known_failures: [{path: total, »untl: 2027-01-31}]\n", ["no key 'untl'", "did you mean 'until'?"]),
     ("known failure field", BASE + "known_failures: [{path: »'items[].taxes'}]\n", ["no field 'items[].taxes'", "did you mean 'items[].tax'?"]),
     ("gates key", BASE + "gates: {»shema: false}\n", ["gates has no key 'shema'", "did you mean 'schema'?"]),
+    ("gates a number", BASE + "gates: »1\n", ["`gates` must be a mapping with schema, bare, grounded, rules, coverage, not 1"]),
     ("gates text", BASE + "gates: {schema: »no}\n", ["`gates.schema` must be true or false, not 'no'"]),
     ("coverage mode", BASE + "gates: {coverage: {mode: »hart}}\n", ["must be one of hard, soft, off", "did you mean 'hard'?"]),
     ("coverage floor", BASE + "gates: {coverage: {floor: »95}}\n", ["`gates.coverage.floor` must be a number above 0, at most 1, not 95"]),
     ("measure", BASE + "thresholds: {»passrate: 1}\n", ["thresholds has no key 'passrate'", "did you mean 'pass_rate'?"]),
     ("measure out of range", BASE + "thresholds:\n  f1: »1.01\n", ["`thresholds.f1` must be a number from 0 to 1, not 1.01"]),
+    ("measure no number", BASE + "thresholds: {f1: »high}\n", ["must be a number from 0 to 1, not 'high'"]),
+    ("thresholds a number", BASE + "thresholds: »0.9\n", ["must be a mapping of measure to lowest value, not 0.9"]),
     ("field threshold", BASE + "thresholds: {fields: {»'items[].prize': 1}}\n", ["no field 'items[].prize'", "did you mean 'items[].price'?"]),
     ("field threshold range", BASE + "thresholds: {fields: {total: »-1}}\n", ["`thresholds.fields.total` must be a number from 0 to 1, not -1"]),
     ("cost", BASE + "thresholds: {max_cost_usd: »-0.1}\n", ["must be a number, 0 or more, not -0.1"]),
@@ -121,6 +131,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("nested defaults", BASE + "defaults: {»defaults: {}}\n", ["`defaults` belongs at the top of the file"]),
     ("cases empty", "cases: »[]\n", ["`cases` must be a list with at least one case"]),
     ("case a text", "cases:\n- »acme\n", ["a case is a mapping with document, schema and gold, not string"]),
+    ("cases a mapping", "cases: »{a: 1}\n", ["`cases` must be a list with at least one case"]),
     ("stray key", "cases:\n- {document: acme.txt, schema: invoice.schema.json, gold: {}}\n»tags: {}\n", ["'tags' cannot stand beside `cases`", "`defaults`"]),
     ("stray unknown key", "»case: 1\ncases:\n- {document: acme.txt, schema: invoice.schema.json, gold: {}}\n", ["'case' cannot stand beside", "did you mean 'cases'?"]),
     ("cases and dataset", "cases: [{}]\n»dataset: a.jsonl\n", ["both `cases` and `dataset`"]),
@@ -129,6 +140,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("dataset blank", "dataset: »blank.jsonl\n", ["blank.jsonl has no line"]),
     ("dataset a list", "dataset: »[a.jsonl]\n", ["`dataset` must be the path of a JSONL file"]),
     ("no document matches", "documents: »'*.pdf'\nschema: invoice.schema.json\ngold: '{stem}.json'\n", ["no document matches '*.pdf'"]),
+    ("defaults with cases", BASE + "defaults: {»cases: []}\n", ["`cases` belongs at the top of the file"]),
     ("same id in one line", "cases: [{id: a, text: x, schema: {}, gold: {}}, {id: »a, text: y, schema: {}, gold: {}}]\n", ["the id 'a' is taken by the case of line 1"]),
     ("same id", "cases:\n- {id: a, text: x, schema: {}, gold: {}}\n- {id: »a, text: y, schema: {}, gold: {}}\n", ["the id 'a' is taken by the case of line 2"]),
 ]  # fmt: skip
@@ -368,3 +380,6 @@ def test_a_schema_inside_another_value_is_pointed_at(load):
     assert place == ["acme.extract.yaml", 1, json.dumps({**KEYS, "schema": "wrapped.json"}).index('"wrapped') + 1]
     assert "the schema is its 'body'" in message
     assert "`wrapped.json#/body`" in message
+    published = shared("data/extract-bench/dataset/hiring/resume/resume-schema.json")
+    (error,) = load({**KEYS, "schema": str(published)}).errors
+    assert f"write `{published}#/schema_definition`" in error.message

@@ -240,17 +240,22 @@ HALF = MAX_DEPTH // 2
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "line", "words"),
     [
-        ("\n".join(["l0: &l0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]", *TEN]), "aliases stand for more than 100000"),
-        ("\n".join(["l0: &l0 []", *ONE]), "nested deeper|aliases stand for"),
-        (f"a: &a {'[' * HALF}{']' * HALF}\nb: {'[' * (HALF + 9)}*a{']' * (HALF + 9)}\n", "nested deeper"),
+        (
+            "\n".join(["l0: &l0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]", *TEN]),
+            5,
+            "aliases stand for more than 100000",
+        ),
+        ("\n".join(["l0: &l0 []", *ONE]), 201, "nested deeper|aliases stand for"),
+        (f"a: &a {'[' * HALF}{']' * HALF}\nb: {'[' * (HALF + 9)}*a{']' * (HALF + 9)}\n", 2, "nested deeper"),
     ],
     ids=["a billion laughs", "nested aliases", "an alias deep inside"],
 )
-def test_aliases_cannot_make_a_value_too_large_or_too_deep(text, words):
-    with pytest.raises(CaseFileError, match=words):
+def test_aliases_cannot_make_a_value_too_large_or_too_deep(text, line, words):
+    with pytest.raises(CaseFileError, match=words) as caught:
         read_yaml(text)
+    assert caught.value.line == line
 
 
 # --- places

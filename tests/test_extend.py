@@ -132,6 +132,7 @@ def test_a_post_processor():
 
 MISTAKES = [
     (named("initialz"), "no metric 'initialz'; did you mean 'initials'?"),
+    (named("ful_name"), "no metric 'ful_name'; did you mean 'full_name'?"),
     (named({"initials": {"mst": 1}}), "metric 'initials' has no parameter 'mst'; did you mean 'most'?"),
     (named({"initials": {"most": "x"}}), "parameter 'most' must be a whole number, not 'x'"),
     (named("exact", **{"x-eval-transform": ["without"]}), "transform 'without' needs the parameter 'letters'"),
@@ -166,6 +167,7 @@ ROOT_ONLY = [
     (obj(a=named("exact", **{"x-eval-nulls": "absent"})), {}, "at the root only", "/properties/a"),
     ({**obj(), "evaluation_config": {"post": "forgve"}}, {}, "mean 'forgive'?", "/evaluation_config/post/0"),
     (obj(a=named("exact")), {"a": {"post": "forgive"}}, "at the root only", "a"),
+    (obj(a=named("exact")), {"$": {"post": "forgve"}}, "did you mean 'forgive'?", "$"),
 ]
 
 
@@ -180,6 +182,8 @@ def test_what_holds_for_the_whole_document_stands_at_the_root(schema, overrides,
 
 BROKEN = [
     lambda results, transformed: 1 / 0,
+    lambda results, transformed: results[1:],
+    lambda results, transformed: None,
     lambda results, transformed: [1 for _ in results],
     lambda results, transformed: [r._replace(score=2.0) for r in results],
     lambda results, transformed: [r._replace(status="fine") for r in results],
@@ -406,12 +410,15 @@ BAD = [
     ({}, "needs the parameter 'most'"),
     ({"most": 1, "mots": 2}, "no parameter 'mots'; did you mean 'most'?"),
     ({"most": 1.5}, "'most' must be a whole number"),
+    ({"most": True}, "'most' must be a whole number"),
     ({"most": 1, "share": "x"}, "'share' must be a number"),
     ({"most": 1, "loud": "yes"}, "'loud' must be true or false"),
     ({"most": 1, "name": 3}, "'name' must be a text"),
+    ({"most": 1, "words": "a"}, "'words' must be a list"),
     ({"most": 1, "words": ["a", 2]}, "'words' item 1 must be a text"),
     ({"most": 1, "table": []}, "'table' must be a mapping"),
     ({"most": 1, "mode": "c"}, "'mode' must be one of 'a', 'b', 3"),
+    ({"most": 1, "mode": 3.0}, "'mode' must be one of"),
     ({"most": 1, "either": []}, "'either' must be a whole number or be a text"),
 ]
 

@@ -196,9 +196,17 @@ def test_golds_propose_in_the_other_dialect():
     ],
 )
 def test_no_key_is_proposed_that_the_golds_do_not_bear(lists):
-    for name in ("sku", "undeclared"):
-        golds = [{"items": [{} if value is None else {name: value} for value in values]} for values in lists]
-        assert "x-eval-align" not in annotate_schema(ORDER, golds=golds)["properties"]["items"]
+    golds = [{"items": [{} if value is None else {"sku": value} for value in values]} for values in lists]
+    assert "x-eval-align" not in annotate_schema(ORDER, golds=golds)["properties"]["items"]
+
+
+def test_no_key_is_proposed_that_the_schema_does_not_declare():
+    def align(name):
+        golds = [{"items": [{name: "A1"}, {name: "A2"}, {name: "A3"}]}]
+        return annotate_schema(ORDER, golds=golds)["properties"]["items"].get("x-eval-align")
+
+    assert align("sku") is not None
+    assert align("other") is None
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,10 @@ STRICT = {
         {**open_object("a", a={**STRING, "description": "d", "default": "", "x-eval-skip": True}), "title": "T"},
         {**closed(a={**STRING, "description": "d"}), "title": "T"},
     ),
+    "type is meant": (
+        {"properties": {"a": STRING, "b": {"items": STRING}}, "required": ["a", "b"]},
+        closed(a=STRING, b=rows(STRING)),
+    ),
     "list and object in one type": (
         open_object("a", a={**open_object("b", b=STRING), "type": ["array", "string", "object"], "items": STRING}),
         closed(a=any_of(STRING, closed(b=STRING), rows(STRING))),

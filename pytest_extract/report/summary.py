@@ -371,7 +371,7 @@ def summary_lines(
     lines += _origin_lines(totals)
     if Origin.SYNTHETIC in totals.apart:
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
-    return lines + _money_lines(totals.spending, reruns or Spending(), judge or Spending())
+    return lines + _money_lines(totals.spending, reruns or Spending(), judge or Spending(), width)
 
 
 def _cases_line(totals: RunTotals, expected: int) -> Line:
@@ -494,12 +494,12 @@ def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, st
     return facts
 
 
-def _money_lines(spent: Spending, reruns: Spending, judge: Spending) -> list[Line]:
+def _money_lines(spent: Spending, reruns: Spending, judge: Spending, width: int) -> list[Line]:
     told = [spending_facts(spent + reruns, reruns)]
     if judge.calls:
         told.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
     texts = ["; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts) for facts in told]
-    return [line(text) for text in texts if text]
+    return [each for text in texts if text for each in prose(text, "plain", indent=0, width=width)]
 
 
 def _unknown_text(spent: Spending) -> str:

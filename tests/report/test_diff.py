@@ -83,6 +83,10 @@ def test_a_field_s_line(line):
                 "r[5].p text mismatch gold 7 extracted 8 off by +14.29%",
             ],
         ),
+        (  # of the list that is the whole output
+            [leaf("[0].p", "a", "b"), leaf("[1].p", "b", "a")],
+            ["$ order mismatch 2 rows in another order: 0 at 1, 1 at 0"],
+        ),
         (  # a key with brackets is no row
             [leaf('["odd[3]"].p', 1, "1"), leaf('["odd[3]"].q', 1)],
             [
@@ -97,6 +101,11 @@ def test_wholes_are_one_line_but_with_vv(leaves, lines):
     assert len(told(score(*leaves), verbosity=2)) > len(leaves)
 
 
+def test_characters_that_look_alike_are_named():
+    lines = told(score(leaf("a", "Alpha AG", "\u0410lpha AG")), width=100)
+    assert lines[1].strip() == "gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A"
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "end"),
     [
@@ -109,6 +118,13 @@ def test_wholes_are_one_line_but_with_vv(leaves, lines):
 def test_a_named_mistake_is_told_once(kind, text, end):
     one = score(leaf("a", "x"), mistakes=(named(kind, text, "a"),))
     assert squeezed(told(one))[0] == f'a text omission gold "x"{end}'
+
+
+def test_a_named_mistake_says_more_than_the_reason_of_the_metric():
+    ligature = leaf("a", "final", "ﬁnal", reason="texts differ only in compatibility forms")
+    lines = told(score(ligature, mistakes=(named("marks", "a ligature", "a"),)))
+    assert "a ligature" in lines[0]
+    assert not any("differ only" in each for each in lines)
 
 
 def test_a_mistake_of_several_fields_is_one_line():
@@ -149,6 +165,13 @@ def test_columns_hold_where_they_fit_and_flow_where_they_do_not():
     assert max(map(text_width, narrow)) <= 80
 
 
+def test_a_path_wider_than_the_window_is_broken():
+    path = "a" * 60 + "." + "b" * 60
+    lines = told(score(leaf(path, 1, 2), leaf("total", 3, 4)), width=80)
+    assert "".join(lines[:2]).replace(" ", "") == path
+    assert lines[2].split()[:2] == ["text", "mismatch"]
+
+
 def test_values_too_long_for_one_line_stand_one_below_the_other():
     gold = "The quick brown fox jumps over the lazy dog"
     assert told(score(leaf("vendor.name", gold, gold.replace("jumps", "jumped"))), width=80)[:4] == [
@@ -173,6 +196,14 @@ def test_of_long_texts_the_part_that_differs_is_shown_and_all_with_vv():
     assert len(marked) <= 5
     inside = told(score(leaf("b", {"x": "y" * 200}, {"x": 1})), verbosity=2, width=400)
     assert f'x "{"y" * 200}"→1' in "".join(inside)
+
+
+def test_vv_marks_all_changes_of_a_text():
+    gold = "".join(f"in section {i} the buyer shall pay within {i} days of the delivery; " for i in range(5))
+    extracted = gold.replace("section 0", "part 0").replace("section 2", "part 2").replace("section 4", "annex 4")
+    text = " ".join(told(score(leaf("a", gold, extracted.replace("4 days", "9 days"))), verbosity=2, width=100))
+    assert "more difference" not in text
+    assert text.count("→annex]") == 1
 
 
 def test_huge_values_without_fields_are_not_diffed():
@@ -207,6 +238,21 @@ def test_tb_short_has_a_line_for_each_field():
     ]
     assert lines[2].index("gold ") == lines[3].index("extracted ")
     assert max(map(len, told(one, width=44, brief=True))) <= 44
+
+
+def test_tb_short_gives_values_the_room_that_what_decides_leaves():
+    text = "Delivery within thirty days from the receipt of the order, " * 4
+    one = score(
+        leaf("summary", text, text.replace("thirty", "sixty", 1)),
+        leaf("terms", text),
+        leaf("date", "2024-03-14", "14 de marzo"),
+        mistakes=(named("words", "another word", "summary"),),
+    )
+    summary, terms, date = told(one, width=100, brief=True)
+    assert "[thir→six]ty" in summary
+    assert summary.endswith("another word")
+    assert len(terms) > 80
+    assert date.endswith('gold "2024-03-14"  extracted "14 de marzo"')
     (deep,) = told(score(leaf("deep." * 30 + "a", 1, 2)), width=80, brief=True)
     assert "gold 1  extracted 2" in deep
 
@@ -267,12 +313,27 @@ def test_what_has_no_line_is_counted(leaves, known, keys, counts):
         (["absent.note"], ["note", *ROWS]),
         (["max_cost_usd", "rules.total == 1"], [ROWS[0], "note", ROWS[1]]),
         (["pass_rate", "fields.note"], [ROWS[0], "note", ROWS[1]]),
+        (["f1"], [ROWS[0], "note", ROWS[1]]),
         ([], [ROWS[0], "note", ROWS[1]]),
     ],
 )
 def test_values_that_count_toward_no_missed_bound_stand_last(missed, order):
     lines = told(score(*ITEMS, fields=FIELDS), breaches=breaches(*missed))
     assert [each for each in paths(lines[:-1]) if each != "1"] == order
+    brief = told(score(*ITEMS, fields=FIELDS), breaches=breaches(*missed), brief=True)
+    assert [each for each in paths(brief) if each != "1"] == order
+
+
+def test_fields_told_in_one_line_count_by_their_own_places():
+    values = {"buyer": "Ann", "seller": "Bo", "city": "Rome", "town": "Bern"}
+    found = {"buyer": "Bo", "seller": "Ann", "city": "Bern", "town": "Rome"}
+    pairs = ("buyer", "seller"), ("city", "town")
+    swaps = (named("swapped_fields", f"{one} and {other} are swapped", one, other) for one, other in pairs)
+    one = score(*(leaf(name, values[name], found[name]) for name in values), mistakes=tuple(swaps))
+    assert squeezed(told(one, breaches=breaches("fields.town")))[:2] == [
+        "$ swapped fields mismatch city and town are swapped",
+        "$ swapped fields mismatch buyer and seller are swapped",
+    ]
 
 
 def test_failed_fields_are_named_with_their_wrong_values():
@@ -324,6 +385,14 @@ AT_COMMA = "  trailing_comma at line 3, column 9: a comma before }"
 )
 def test_an_unusable_output_is_shown(failure, output, brief, lines):
     assert told(score(failure=failure), output=output, brief=brief) == lines
+
+
+def test_of_a_long_unusable_output_the_part_around_the_place_is_shown():
+    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="bad", line=3, column=5_001)
+    output = "a\nb\n" + "x" * 5_000 + "here" + "y" * 5_000
+    lines = told(score(failure=failure), output=output, width=80)
+    assert "xhere" in lines[-1]
+    assert max(map(len, lines)) <= 80
 
 
 # --- a case

@@ -42,6 +42,7 @@ from tests.records import score_record
             [entry("a[0].b[0].y", 1, 2), entry("a[0].b[1].y", 2, 1), entry("a[1].b[0].y", 1, 2), entry("a[0].x", 1, 1)],
             [("a[0].b", "2 rows in another order: 0 at 1, 1 at 0", 2), ("a[1].b[0].y", "", 1)],
         ),
+        ([entry("t[0]", 1, 2), entry("t[1]", 2, 1)], [("t", "2 rows in another order: 0 at 1, 1 at 0", 2)]),
         (  # which alignment has paired
             [entry("a[0].y", 1, 2, matched="a[1].y"), entry("a[1].y", 2, 1, matched="a[0].y")],
             [("a[0].y", "", 1), ("a[1].y", "", 1)],
@@ -92,9 +93,16 @@ def test_rows_moved_by_a_gap_lost_or_invented(gold, extracted, folded):
     assert [(str(each.result.path), mistake_text(each) or each.note, each.stands_for) for each in found] == folded
 
 
-def test_rows_that_no_gap_explains_stay():
-    found = findings(LEAF, [*"abcde"], [*"abxe"])
-    assert [str(each.result.path) for each in found] == ["r[2]", "r[3]", "r[4]"]
+@pytest.mark.parametrize(
+    ("gold", "extracted", "paths"),
+    [
+        ("abcde", "abxe", ["r[2]", "r[3]", "r[4]"]),
+        ("abc", "abcd", ["r[-1]"]),
+        ("abcd", "axyzq", ["r[1]", "r[2]", "r[3]", "r[-1]"]),
+    ],
+)
+def test_rows_that_no_gap_explains_stay(gold, extracted, paths):
+    assert [str(each.result.path) for each in findings(LEAF, [*gold], [*extracted])] == paths
 
 
 @pytest.mark.parametrize(

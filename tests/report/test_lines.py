@@ -9,13 +9,16 @@ from _pytest._io.wcwidth import wcswidth
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, writable
+from pytest_extract.errors import SchemaError
 from pytest_extract.report.diff import DiffOptions, look_alike_text, score_lines, value_difference
 from pytest_extract.report.lines import (
     Span,
     Table,
     break_commands,
+    first_difference,
     left_part,
     line,
     number_text,
@@ -84,6 +87,7 @@ def test_no_line_begins_or_makes_a_command_that_its_parts_do_not():
     ("value", "shown"),
     [
         ("ACME", '"ACME"'),
+        ("", '""'),
         (None, "null"),
         (True, "true"),
         (12.50, "12.5"),
@@ -271,6 +275,30 @@ def test_any_two_numbers_can_be_told_apart():
     for gold, extracted in itertools.product(HUGE, HUGE):
         assert show(gold, 40)
         assert text_of(value_difference(gold, extracted, 60)).isprintable()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", [None, *METRICS])
+@pytest.mark.parametrize("semantics", ["default", "extract-bench", "struct-extract-eval"])
+def test_every_metric_scores_and_shows_huge_numbers(metric, semantics):
+    overrides = {"a": metric} if metric else None
+    schema = {"type": "object", "properties": {"a": {}}}
+    try:
+        scorer = compile_schema(schema, semantics=semantics, overrides=overrides, judge_mode="exact")
+    except SchemaError:
+        pytest.skip("the metric needs parameters")
+    for gold, extracted in itertools.product(HUGE, HUGE):
+        score = scorer.score({"a": gold}, {"a": extracted})
+        assert 0.0 <= score.measures["mean_score"] <= 1.0
+        assert score_lines(score.record(), DiffOptions(verbosity=2))
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=30))
+def test_first_difference_is_where_texts_part(common, one, other):
+    gold, extracted = common + one, common + other
+    at = first_difference(gold, extracted)
+    assert gold[:at] == extracted[:at]
+    assert at == min(len(gold), len(extracted)) or gold[at] != extracted[at]
 
 
 @given(st.text(), st.integers(0, 30))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cli.compare import comparison_record
-from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.case_result import Outcome, Variant
 from pytest_extract.regression.baseline import Falls, Resolution
 from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base, evaluate_gate, resolution_text
@@ -134,6 +134,32 @@ def test_the_verdict_comes_last_and_begins_with_a_sentence():
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "first"),
+    [
+        (
+            suite(70, RIGHT),
+            suite(70, RIGHT),
+            "PASS. fields right 100.0 %, was 100.0 %; no fall found; falls of the mean ",
+        ),
+        (
+            suite(20, RIGHT),
+            fallen(20, 4),
+            "UNDECIDED. fields right 93.3 %, was 100.0 %; m: 80.0 % right, was 100.0 %",
+        ),
+        (
+            suite(4, RIGHT),
+            suite(4, dict.fromkeys(RIGHT, False)),
+            "WORSE. fields right 0.0 %, was 100.0 %; 4 of 4 documents",
+        ),
+        ([], [], "UNDECIDED. nothing was compared, "),
+    ],
+    ids=["pass", "undecided", "dead", "nothing"],
+)
+def test_the_first_words_of_a_verdict(before, after, first):
+    assert any(line.startswith(first) for line in gate(before, after))
+
+
 @pytest.mark.parametrize(("fell", "cell"), [(2, ">0.05"), (12, "<0.001")])
 def test_a_p_value_is_shown_where_a_fall_is_beyond_noise(fell, cell):
     (row,) = [line for line in gate(suite(30, RIGHT), fallen(30, fell)) if line.startswith("  m ")]
@@ -177,6 +203,12 @@ def test_what_else_differs_has_lines_of_its_own():
     assert any(line.startswith("  (schema gate) ") for line in lines)
 
 
+def test_variants_are_named():
+    both = suite(3, RIGHT, variant=Variant(model="a")) + suite(3, RIGHT, variant=Variant(model="b"))
+    heads = [line for line in gate(both, both) if line.startswith(("[a] 3 cases", "[b] 3 cases"))]
+    assert len(heads) == 2
+
+
 def test_hostile_text_does_not_reach_the_terminal():
     evil = "\x1b[31mred\u202e"
     after = [result("c\x1b0", RIGHT | {"m": ("right", evil)}), make.broken("e", why=evil)]
@@ -191,7 +223,7 @@ def test_the_same_as_json():
     assert (record["format"], record["answer"], record["pairs"]) == (4, "WORSE", 37)
     assert record["effects"][0]["bounds"]["change"] < -0.2
     row = next(row for row in variant["patterns"] if row["pattern"] == "m")
-    assert (row["fell"], row["before"]) == (11, 1.0)
+    assert (row["fell"], row["before"], row["after"]) == (11, 1.0, pytest.approx(1 / 12))
     first, *_, invented = variant["fields"]
     assert first["value_before"] == "right"
     assert "value_before" not in invented

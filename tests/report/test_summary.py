@@ -1,5 +1,6 @@
 """The lines at the end of a run: cases, measures, variants, worst fields, remarks on cases, repeats, lists, cost."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -25,7 +26,7 @@ from pytest_extract.report.summary import (
     totals_of,
     worst_patterns,
 )
-from pytest_extract.results import dump_result
+from pytest_extract.results import dump_result, load_result
 from tests.records import field_result, score_record
 from tests.regression import make
 from tests.report.runs import GOLD, SCORER, TEXT, scored, texts
@@ -74,6 +75,15 @@ def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure():
     assert expected.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); fields right")
 
 
+def test_reasons_that_are_not_shown_are_counted():
+    down = Attempt(index=0, outcome=Outcome.BROKEN, error="E")
+    lines = told(*(case(f"k{index}", down, why=why) for index, why in enumerate("aabbccddeefg")))
+    assert [line for line in lines if line.startswith("broken: ")] == [
+        *(f"broken: 2 cases: {why}" for why in "abcde"),
+        "broken: 2 cases for other reasons",
+    ]
+
+
 def test_changes_of_requests_are_counted_and_bounded():
     lines = told(case("a", attempt(1.0, adjustments=("b", "a"))), case("b", attempt(1.0, adjustments=("a",))))
     assert [line for line in lines if line.startswith("requests")] == [
@@ -109,6 +119,21 @@ def test_a_line_per_variant():
         ["n", "2", "0", "2", "0", "0", "25", "%", "0.25", "unknown"],
         ["o", "1", "1", "0", "0", "0", "100", "%", "1", "-"],
     ]
+
+
+def test_a_run_of_several_models_stays_in_a_narrow_window():
+    judge = Spending(calls=30, unpriced=15, uncounted=7, cost_usd=0.5, prompt_tokens=1_000)
+    results = [
+        case(f"a-case-with-a-long-name-{n}", attempt(1.0, usage=BOTH), model=f"provider/a-long-model-name-{n % 2}")
+        for n in range(6)
+    ]
+    lines = told(*results, width=80, judge=judge)
+    assert max(map(len, lines)) <= 80
+    assert any("a-long-model-name-1" in line for line in lines)
+    assert " ".join(lines).endswith(
+        "judge: 30 calls; tokens: 1,000 in, 0 out; cost: $0.5000 (8 calls without a known price, 7 calls without "
+        "reported tokens not counted)"
+    )
 
 
 # --- worst fields, kinds of mistakes
@@ -232,6 +257,10 @@ def test_what_a_pass_rate_does_not_rest_on_is_told_in_every_report(tmp_path, cap
     diff = "\n".join(texts(case_lines(wrong, DiffOptions(width=200))))
     assert "right by emptiness: 4 of 4 passed fields" in diff
     assert "66 of 67 gold values are compared with nothing: `events` (60), `heats` (6)" in diff
+    newer = dump_result(sparse("old", {"hello": 1}, {"a": "x"}))
+    older = newer.replace('"uncompared":{},', "").replace(',"empty_passes":4', "")
+    assert not {"uncompared", "empty_passes"} & {*re.findall(r"\w+", older)}
+    assert remarks(load_result(older)) == [f"{empty}1 case: old (4 of 4 passed fields)"]
     (tmp_path / "r.jsonl").write_text(f"{dump_result(wrong)}\n", encoding="utf-8")
     assert main(["report", str(tmp_path / "r.jsonl")]) == 0
     run = RunReport(results=[wrong])
@@ -344,7 +373,7 @@ IN, BOTH = Usage(prompt_tokens=5), Usage(prompt_tokens=1_000, completion_tokens=
     ],
 )
 def test_an_unknown_cost_is_never_counted_as_free(model, attempts, line):
-    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), model=model))
+    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), model=model), width=120)
 
 
 @pytest.mark.parametrize(

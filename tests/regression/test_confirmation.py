@@ -16,9 +16,11 @@ from pytest_extract.regression.gate import (
     confirm,
     decide,
     decide_confirmed,
+    fallen_cases,
     held_runs,
     plan_variant,
     rests_on_few,
+    suspects_of,
 )
 from pytest_extract.regression.snapshots import CaseKey, FailingField
 from tests.regression.simulate import state, steady, suite
@@ -75,6 +77,14 @@ def test_the_cases_that_fell_are_chosen_the_worst_first_and_those_of_the_suspect
     plan = planned(run(wrong_in((30, 31, 32), [3])), run(wrong_in(range(6), [0]) | {20: {1: "0", 2: "0"}}))
     assert plan.suspects == ((Subject.PATTERN, "f0"), OVERALL)
     assert plan.cases == tuple(f"s::{number:02}" for number in (*range(6), 20))
+
+
+def test_a_suspect_is_what_luck_gives_least_often():
+    comparison = compare(run(wrong_in((20, 21), [1])), run(wrong_in(range(8), [2])))
+    first, *_ = suspects_of("", run_tests(comparison, RULES).results)
+    assert first.suspect == (Subject.PATTERN, "f2")
+    assert fallen_cases(comparison.variants[0], first.suspect, RULES) == [f"s::0{number}" for number in range(8)]
+    assert suspects_of("", run_tests(compare(run({}), run({})), RULES).results) == ()
 
 
 def test_where_cases_died_these_alone_run_again_and_as_often_as_it_takes():

@@ -95,6 +95,8 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
         (OF_60, some(2, 60), {"max_fallen": 2}, PASS, ""),
         (OF_60, some(2, 60), {"max_drop": 0.0084}, PASS, ""),
         (OF_60, some(2, 60), {"max_drop": 0.0083}, WORSE, "rule: "),
+        (OF_100, some(2, 100), {"max_drop": 0.005}, PASS, ""),  # the very drop that is allowed
+        (OF_100, some(3, 100), {"max_drop": 0.005}, WORSE, "rule: "),
         (
             OF_60,
             OTHER_GOLD,
@@ -108,9 +110,11 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
         (dead(50, (), 3), dead(50, range(1)), {}, PASS, "1 of 50 documents died (c0)"),
         (dead(50, (), 3), dead(50, range(2)), {}, WORSE, MOST_DIED),
         (dead(50, ()), dead(50, range(1)), {}, PASS, "1 of 50 documents died (c0)"),
+        (dead(50, ()), dead(50, range(2)), {}, UNDECIDED, MOST_DIED),
         (dead(50, ()), dead(50, range(3)), {}, UNDECIDED, "3 of 50 documents died (c0, c1, c2)"),
         (dead(50, ()), dead(50, range(4)), {}, WORSE, "4 of 50 documents died (c0, c1, c2, c3)"),
         (dead(4, ()), dead(4, range(3)), {}, WORSE, "3 of 4 documents died (c0, c1, c2)"),
+        (dead(2, ()), dead(2, range(2)), {}, WORSE, "2 of 2 documents died (c0, c1)"),
         (dead(1, ()), dead(1, range(1)), {}, UNDECIDED, "1 of 1 document died (c0)"),
         (CHANCE, dead(50, range(2)), {}, PASS, MOST_DIED),  # where answers fail by chance the tests decide
         (*TAG_DIED, {}, WORSE, f"{MOST_DIED}, all of kind=credit: right before"),
@@ -130,6 +134,7 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
         ),
         (OF_100, suite(100, BAD)[60:], {}, WORSE, "60 of 100 earlier cases are not in this run"),
         (suite(3, {"a": True}), suite(3, {"a": False}), {}, WORSE, "died"),
+        (suite(2, {"a": True}), suite(2, {"a": False}), {}, WORSE, "died"),
         (suite(3, {"a": True}), some(2, 3, {"a": False}, {"a": True}), {}, PASS, "no fall found"),
         (suite(1, {"a": True}), suite(1, {"a": False}), {}, PASS, "no fall found"),
         (CREDITS, CREDITS, {"by": ("kinds",)}, PASS, "has the tag 'kinds'; did you mean 'kind'?"),
@@ -139,6 +144,17 @@ def test_answers_and_what_they_tell(before, after, rules, answer, told):
     found = verdict(before, after, **rules)
     assert found.answer is answer
     assert told in "\n".join((*found.reasons, *found.warnings, *found.notes))
+
+
+def test_where_nothing_is_gone_and_a_field_rose_neither_is_told():
+    found = verdict(suite(12, GOOD | {"n": False}), suite(12, BAD))
+    assert not any(reason.startswith(("n:", "all fields")) for reason in found.reasons)
+    assert not found.notes
+
+
+def test_a_fall_as_luck_gives_it_is_no_fall():
+    before, after = simulated(random.Random(3), cases=60, fields=20, chances=(steady(0.9),) * 2)
+    assert evaluate_gate(before, after).answer is PASS
 
 
 @pytest.mark.parametrize(
@@ -326,11 +342,42 @@ def test_a_few_cases_that_fail_in_every_run_are_proven_by_their_runs(cases, runs
     assert found.answer is WORSE
     assert found.reasons[0].startswith("fields right 9")
     assert any(test.significant for test in found.tests)
+    single = verdict(repeated(cases, 1), repeated(cases, 1, dead=4))
+    assert not any(test.significant for test in single.tests)
+
+
+def test_all_runs_of_a_baseline_count_against_one_run_of_now():
+    """A field that fails in 1 of 6 cases now is less surprising where it failed in two of five runs before."""
+    after = some(7, 40, wide({0}), wide())
+    p_never, p_before = (
+        next(test.p for test in verdict(before, after).tests if test.name == "f0")
+        for runs in ([wide()] * 5, [wide()] * 3 + [wide({0})] * 2)
+        for before in [[result(f"c{number}", *runs) for number in range(40)]]
+    )
+    assert p_never < 0.001
+    assert p_before > 0.05
+
+
+def test_many_small_losses_for_a_few_large_gains_are_no_fall_of_the_mean():
+    """The mean stays; the fields that fell are named by tests of their own."""
+    before, after = some(20, 100, wide(range(4)), wide()), some(20, 100, wide(), wide({0}))
+    found = verdict(before, after, measure="f1")
+    assert found.effects[0].before == pytest.approx(found.effects[0].after)
+    assert overall(found).adjusted > 0.05
 
 
 def one_wrong(few, of):
     """`of` cases of twenty fields; the first `few` have one wrong field each, in turn."""
     return [result(f"c{n:03}", wide({n % 20} if n < few else ())) for n in range(of)]
+
+
+def test_the_interval_that_is_shown_leaves_out_no_change_exactly_if_the_mean_is_called_worse():
+    called = []
+    for fallen in EVERY:
+        found = verdict(one_wrong(0, 30), one_wrong(fallen, 30))
+        called.append(overall(found).adjusted <= 0.05)
+        assert (found.effects[0].bounds.high < 0) == called[-1]
+    assert {*called} == {True, False}
 
 
 def test_a_sure_fall_of_less_than_half_a_point_is_a_note():

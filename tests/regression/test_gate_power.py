@@ -20,9 +20,8 @@ def _fewer_arrangements(monkeypatch):
     monkeypatch.setattr("pytest_extract.core.stats.LANES", 1_000)
 
 
-@pytest.mark.parametrize("kind", ["mixture", "whole failures"])
+@pytest.mark.parametrize("kind", gate_power.KINDS.values(), ids=gate_power.KINDS)
 def test_without_a_change_few_suites_are_called_worse(kind):
-    kind = gate_power.KINDS[kind]
     found, _ = gate_power.rates(kind, gate_power.NOTHING, cases=20, fields=5, runs=(1, 1), suites=30, seed=3)
     assert max(found[0], found[1]) <= 17  # five of thirty, with its confirmation too: at 5 % this comes up in 2 of 100
 
@@ -56,6 +55,20 @@ def test_the_comparison_that_is_simulated_is_the_one_that_the_gate_makes():
         for made in (gate_power.comparison_of(*sides), compare(*map(run, sides)))
     )
     assert direct == through
+
+
+def test_the_tables_are_printed(capsys, monkeypatch):
+    monkeypatch.setattr(gate_power, "KINDS", {"hard and easy cases": gate_power.Kind(rate=0.8)})
+    monkeypatch.setattr(gate_power, "SUITES", {"no noise": gate_power.Kind(rate=1.0)})
+    gate_power.no_change(2, 1, ((5, 3), (6, 3)))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "| no change | gate | confirmed | sign test | mean -2 | McNemar | case perm. |"
+    assert lines[-1].startswith("| hard and easy cases | ")
+    gate_power.every_answer(2, 1, (20,))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("| suite | cases | runs | stated | none | half of the stated | as stated | ")
+    assert [line.split(" | ")[2] for line in lines[3:]] == ["1 v 1", "3 v 1"]
+    assert all(line.split(" | ")[4] == "100/0/0" and line.endswith(" | 0/0/100 |") for line in lines[3:])
 
 
 def test_a_table_replaces_the_one_in_the_manual(tmp_path):

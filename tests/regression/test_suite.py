@@ -48,6 +48,7 @@ A, B = Variant(model="a"), Variant(model="b")
             {"pass_rate": 0.9, "f1": 0.5},
             [(True, "f1 0.6250 reaches 0.5"), (False, "pass_rate 0.6250 < 0.9 over 2 cases")],
         ),
+        (half_right(), {"pass_rate": 0.6251}, [(False, "pass_rate 0.6250 < 0.6251 over 2 cases")]),
         ([*half_right(), broken("c"), not_run("d")], {"pass_rate": 0.6}, [(True, "pass_rate 0.6250 reaches 0.6")]),
         (measured(0.1), {"pass_rate": 0.1}, [(True, "pass_rate 0.1000 reaches 0.1")]),
         (measured(0.99997), {"pass_rate": 1.0}, [(False, "pass_rate 0.99997 < 1 over 10 cases")]),

@@ -91,13 +91,14 @@ def bisect(git, run, monkeypatch):
     return bisect
 
 
-def test_the_hunk_is_named_with_what_it_costs(bisect, git):
+def test_the_hunk_is_named_with_what_it_costs_and_none_where_nothing_fell(bisect, git):
     lines = bisect("HEAD~1..HEAD").lines
     assert lines[0] == "2 hunks in prompt.md (2)"
     assert "12 cases fell; at most 3 runs of them follow" in lines
     assert f"{CAUSE}: -100.0 points (100 % to 0 % in these cases); the rest changes nothing" in lines
     assert (git.root / "prompt.md").read_text(encoding="utf-8") == TWO
     assert git("status", "--porcelain", "-uno") == ""
+    assert "no field fell beyond noise" in bisect("HEAD..HEAD~1").out
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ FILES = {
     "s.json": SCHEMA,
     "p.md": "Extract it.\n",
     "d.txt": "document\n",
-    "d.pdf": b"%PDF \xff",
+    "d.pdf": b"%PDF \x00\xff",
 }
 
 
@@ -94,14 +94,15 @@ def test_a_change_touches_the_cases_whose_output_hangs_on_it(repo, name, old, ne
 def test_a_changed_prompt_document_or_source_and_new_cases(repo, git):
     assert choices(repo) == NOTHING
     assert set(choices(repo, sources=["conftest.py"]).values()) == {("extractor changed (conftest.py)",)}
-    write({"cases/d.pdf": b"%PDF \xfe"}, repo)
+    write({"cases/d.pdf": b"%PDF \x00\xfe"}, repo)
     assert choices(repo) == NOTHING | {"pdf": ("document changed (cases/d.pdf)",)}
     write({"cases/y.extract.yaml": f"{{id: y, text: t, schema: {SCHEMA}, gold: {{n: a}}}}"}, repo)
     edit(repo, SUITE, "id: pdf, document: d.pdf", "id: new, document: p.md")
     assert choices(repo) == {"file": (), "new": ("not at HEAD",), "inline": (), "y": ("not at HEAD",)}
     git.commit({"cases/p.md": "Second.\n"})
     assert not any(choices(repo).values())
-    assert choices(repo, "HEAD~1")["file"] == PROMPT["file"]
+    found = choices(repo, "HEAD~1")
+    assert {name: found[name] for name in ("file", "inline")} == {name: PROMPT[name] for name in ("file", "inline")}
 
 
 def test_what_git_converts_or_does_not_keep_is_no_change(repo, git):

@@ -125,6 +125,10 @@ IDLE = STRING | {"evaluation_config": {"metric_id": "string_exact", "threshold":
         ),
         ({"gold": {}}, "the gold has no value, so that only an invented one"),
         ({"gold": {"notes": "", "rows": []}}, "the gold has no value, so that only an invented one"),
+        (
+            {"gold": {"notes": None}, "schema": schema_of(notes={"type": ["string", "null"]})},
+            "the gold has no value, so that only an invented one",
+        ),
         ({"gold": {}, "absent": {"$": "must"}}, None),
         ({"gold": {"rows": []}, "absent": {"rows": "must"}}, None),
     ],

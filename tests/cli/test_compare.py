@@ -61,7 +61,9 @@ def compare(run, folder):
         ("few", "tagged", "--by \x1bkind", 0),
         ("good", "bad", "", 1),
         ("good", "bad", "--inconclusive pass", 1),
+        ("bad", "same", "", 0),
         ("good", "few", "", 3),
+        ("good", "few", "--inconclusive pass", 0),
         ("good", "few", "--inconclusive warn", 0),
         ("good", "few", "--inconclusive fail", 1),
         ("good", "out", "--inconclusive pass", 3),
@@ -89,6 +91,7 @@ def test_exit_status(compare, before, after, options, status):
         ("good", "same", "--rule measure=pass_rat", "did you mean 'pass_rate'"),
         ("models", "models", "--before-variant c", "no variant 'c'"),
         ("models", "models", "--before-variant a", "needs --after-variant too"),
+        ("few", "tagged", "--by failure", "--by: no case has the tag 'failure'"),  # which splits values elsewhere
         ("few", "tagged", "--by domain", "--by: no case has the tag 'domain'; known: \\x1bkind, modality\n"),
     ],
 )

@@ -182,8 +182,11 @@ ONE = of_variant("m/one", RUN)
 def test_files_with_the_same_variant(call, files, rows):
     for name, results in files.items():
         write_results(f"{name}.jsonl", results)
-    ended = call(f"leaderboard --json {' '.join(f'{name}.jsonl' for name in files)}")
+    named = " ".join(f"{name}.jsonl" for name in files)
+    ended = call(f"leaderboard --json {named}")
     assert [(row["variant"], row["cases"], row["scored"]) for row in ended.json] == rows
+    reported = call(f"report {named}").out
+    assert all(f"{variant}: {cases} cases: {scored} scored" in reported for variant, cases, scored in rows)
     told = "1 result of a case and variant that a later line of the file has again"
     assert (told in ended.err) == ("again" in files)
 
@@ -310,11 +313,34 @@ def test_what_cannot_be_reported_is_told(call, command, message):
     assert message in call(command, status=2).err
 
 
-@pytest.mark.parametrize("key", ["measures", "fields", "leaves", "gates", "failure", "shape", "modality"])
-def test_an_edited_file_is_told(call, key):
+REMOVED = object()
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("score measures", REMOVED),
+        ("score measures strict", REMOVED),
+        ("score measures f1", "high"),
+        ("score fields", REMOVED),
+        ("score leaves", [{"path": "a"}]),
+        ("score leaves", [None]),
+        ("score gates schema", REMOVED),
+        ("score failure", 3),
+        ("shape fields", "many"),
+        ("modality", None),
+    ],
+)
+def test_an_edited_file_is_told(call, place, value):
     record = json.loads(dump_result(replace(RUN[0], shape=SHAPE)))
-    place = record if key in record else record["attempts"][0]["score"]
-    place[key] = [None] if key == "leaves" else {"f1": "high", "fields": "many"}
+    part = record["attempts"][0] if place.startswith("score") else record
+    *way, key = place.split()
+    for step in way:
+        part = part[step]
+    if value is REMOVED:
+        del part[key]
+    else:
+        part[key] = value
     write({"r.jsonl": f"{json.dumps(record)}\n"})
     told = call("report r.jsonl", status=2).err
     assert re.search(r"r\.jsonl:1: not a whole result|was the file edited", told)

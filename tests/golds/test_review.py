@@ -290,6 +290,15 @@ def test_also_accept_goes_into_the_case_itself(cases):
     assert ("# by hand" in SUITE.read_text("utf-8")) == ("# by hand" in cases)
 
 
+def test_also_accept_is_typed_as_o_and_leaves_the_gold_as_it_is(answer):
+    dispute({"vendor": field("ACME GmbH")})
+    answer("o", "a")
+    (case,) = cases_of()
+    assert dict(case.accept) == {"vendor": ("ACME GmbH",)}
+    assert "gold: a.json  # by hand" in SUITE.read_text("utf-8")
+    assert GOLD.read_text("utf-8") == TEXT
+
+
 def run_of(outputs, file=SUITE, name="r.jsonl"):
     """Write the results of a case, of one output a run, named from the working folder."""
     (case,) = cases_of(file)

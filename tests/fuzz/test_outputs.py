@@ -8,7 +8,8 @@ from tests.fuzz import outputs
 from tests.fuzz.outputs import LIMIT_S, OUTPUTS, Output, in_process, judged, wrong_with
 
 QUICK = [name for name, output in OUTPUTS.items() if not output.big and output.kinds]
-assert len(QUICK) >= 40
+assert len(QUICK) >= 60
+assert len(OUTPUTS) >= 170
 
 
 @pytest.mark.parametrize("name", QUICK)

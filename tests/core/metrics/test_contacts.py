@@ -58,6 +58,8 @@ def test_phones(country, gold, alike, unlike):
         ("url", {}, "http://1.2.3.4/", ["1.2.3.4"], []),
         ("url", {}, "not a url", ["not a  url"], []),
         ("url", {}, "x.org/\ud800", ["x.org/\ud800"], ["x.org/"]),
+        ("url", {}, "https://x.org/?a=\ud800", ["https://x.org/?a=\ud800"], []),
+        ("url", {}, "x.org/a%2Fb", [], ["x.org/a/b"]),
         ("url", {}, "3.14", [], ["3.140"]),
         ("email", {}, "a@x.org", ["A@X.org", "Jo Doe <A@x.org>", "a@x.org."], ["a at x.org"]),
         ("email", {}, "jo@xn--mnchen-3ya.de", ["E-Mail: jo@münchen.de"], []),

@@ -79,6 +79,7 @@ DMY, MDY, YMD, TIME = {"order": "DMY"}, {"order": "MDY"}, {"order": "YMD"}, {"ti
         ({"formats": "100%% %Y"}, "100% 2024", ["100%  2024"], []),
         ({"formats": "%d%b%y"}, "1Nov24", [], ["11Jan24"]),
         ({"formats": ["%Y-%m-%d", "%d%b%Y"]}, "2024-12-01", ["1Dec2024"], []),
+        ({"formats": ["%Y-%m-%d", "%b%d, %Y"]}, "2024-01-15", ["Jan15, 2024"], []),
         ({"formats": ["%Y-%m-%d", "Dec %d %B %Y"]}, "2024-03-01", ["Dec 1 March 2024"], []),
         # parts of dates, and days apart
         (DMY | {"partial": "either"}, "15.03.2024", ["March 2024"], ["April 2024"]),

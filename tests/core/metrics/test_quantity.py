@@ -110,6 +110,7 @@ def test_quantities(params, gold, alike, unlike):
     ("gold", "extracted", "reason"),
     [
         ("5 kg", "5 m", "5 kg expected, got 5 m"),
+        ("5 kg", "5 kgg", "5 kg expected, got 5 kgg"),
         ("< 5 kg", "5-6 kg", "<5 kg expected, got 5 to 6 kg"),
         ("5 kg", "about 5", 'not a quantity: "about 5"'),
         ("4006381333931 g", "4006381333932 g", "4006381333.931 kg expected, got 4006381333.932 kg"),

@@ -92,6 +92,8 @@ def test_string_fuzzy_is_difflib_under_extract_bench(gold, extracted):
     [
         ("text", {}, "Acme", "ACME", "texts differ only in case or white space"),
         ("text", {}, "Acme", "Acme Inc", "texts differ from character 5 on"),
+        ("text", {}, "Acme", "Acmo", "texts differ from character 4 on"),
+        ("exact", {}, "a b", "a  b", "texts differ only in case or white space"),
         ("text", {}, "42", 42, "a string expected, got an integer"),
         ("exact", {}, 1, 2, "values differ"),
         ("fuzzy", {}, "kitten", "sitting", "similarity 0.571"),

@@ -237,7 +237,8 @@ def _parts(judge: object, around: frozenset[int] = frozenset()) -> Iterator[obje
         if _is_plain(part):
             yield part
         elif isinstance(part, partial | FunctionType | MethodType) and id(part) not in around:
-            yield from _parts(part, around | {id(judge)})
+            with suppress(OSError, TypeError):  # of what was made at run time there is no source
+                yield from _parts(part, around | {id(judge)})
 
 
 def _attributes(judge: object) -> list[tuple[str, object]]:

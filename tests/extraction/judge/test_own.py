@@ -207,3 +207,14 @@ def test_a_judge_that_gathers_what_it_was_asked_stays_the_same(tmp_path):
 
 def test_a_judge_whose_source_cannot_be_read_has_no_identity():
     assert identity_of(len) is None
+
+
+def test_a_function_without_a_source_does_not_hide_what_holds_it():
+    made = {}
+    exec("def made(question): return 1.0", made)  # noqa: S102
+
+    def judge(questions, each=made["made"]):
+        return [each(question) for question in questions]
+
+    assert identity_of(judge) is not None
+    assert identity_of(made["made"]) is None

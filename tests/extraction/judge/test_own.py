@@ -211,7 +211,7 @@ def test_a_judge_whose_source_cannot_be_read_has_no_identity():
 
 def test_a_function_without_a_source_does_not_hide_what_holds_it():
     made = {}
-    exec("def made(question): return 1.0", made)  # noqa: S102
+    exec("def made(question): return 1.0", made)
 
     def judge(questions, each=made["made"]):
         return [each(question) for question in questions]

@@ -162,6 +162,7 @@ def at_root(post):
 FORGIVE = {"name": "forgive", "path": 1}
 ROOT_ONLY = [
     (at_root("forgve"), {}, "no post-processor 'forgve'; did you mean 'forgive'?", "/x-eval-post/0"),
+    (at_root([1]), {}, "a post-processor must be a name", "/x-eval-post/0"),
     (at_root(["reclassify_nulls", FORGIVE]), {}, "parameter 'path' must be a text", "/x-eval-post/1"),
     (obj(a=named("exact", **{"x-eval-post": "forgive"})), {}, "at the root only", "/properties/a"),
     (obj(a=named("exact", **{"x-eval-nulls": "absent"})), {}, "at the root only", "/properties/a"),

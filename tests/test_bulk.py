@@ -185,11 +185,15 @@ IN_NOTE = {"schema": NOTE, "gold": {"text": "x"}}
         (SCORER, {"gold": '{"vendor": 1, "vendor": 2}'}, "`gold` is a text, and no JSON: "),
         (SCORER, {"gold": {"vendor": object()}}, "`gold`"),
         (SCORER, {"schema": "{"}, "`schema` is a text, and no JSON: "),
-        (SCORER, {"schema": {"type": "string", "evaluation_config": "string_fuzy"}}, ""),
+        (SCORER, {"schema": {"type": "string", "evaluation_config": "string_fuzy"}}, "string_fuzy"),
         (SCORER, {"tags": [1]}, "`tags` must be a mapping, not [1]"),
         (SCORER, {"modality": "smell"}, "modality must be text or image or audio"),
         (SCORER, {"finish_reason": "error"}, "the provider broke down"),
-        (SCORER, {"gold": {"vendor": 5}}, "the gold does not satisfy its schema: `vendor`: 5 is an integer, a string"),
+        (
+            SCORER,
+            {"gold": {"vendor": 5}},
+            "`vendor`: 5 is an integer, a string was expected. Mend it, or pass gates={'schema': False}",
+        ),
         (BulkScorer(options={"nulls": "value"}), {}, "the record has no `schema`, and the BulkScorer has no scorer"),
         (
             BulkScorer(thresholds={"fields": {"vendor": 1}}),

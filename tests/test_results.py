@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
+from pytest_extract.core.result_json import to_json
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates, ScoreRecord
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, Missing
@@ -81,7 +82,11 @@ def fields(kind):
 def as_line(result):
     line = dump_result(result)
     assert line.isascii()
-    assert line == json.dumps(json.loads(line), separators=(",", ":"))
+    found = json.loads(line)
+    assert line == json.dumps(found, separators=(",", ":"))
+    scores = [attempt.score for attempt in result.attempts]
+    assert [attempt.get("score") for attempt in found["attempts"]] == [score and to_json(score) for score in scores]
+    assert load_result(json.dumps(found)) == load_result(line)
     return load_result(line)
 
 
@@ -177,6 +182,22 @@ def test_deep_nesting_is_cut_and_says_so():
 def test_a_bad_line_is_a_store_error(line, message):
     with pytest.raises(StoreError, match=message):
         load_result(line)
+
+
+@pytest.mark.parametrize("line", [LINE[:-9], LINE.replace('"leaves":[', '"leaves":[,', 1), LINE.replace("}", "]", 3)])
+def test_a_damaged_line_has_the_message_of_the_whole_line(line):
+    with pytest.raises(json.JSONDecodeError) as found:
+        json.loads(line)
+    with pytest.raises(StoreError) as problem:
+        load_result(line)
+    assert str(problem.value) == f"not JSON: {found.value}"
+
+
+@pytest.mark.parametrize("value", [-0.0, 1e300, 10**30, 'ü\n"\ud800', MISSING, {"leaves": [1], "arrays": []}], ids=repr)
+def test_odd_values_and_keys_of_our_own_in_data_survive(value):
+    made = with_score(score_record(field_result('["odd.key"]', value, value)), output={"fields": [1], "leaves": [1]})
+    assert as_line(made) == made
+    assert repr(as_line(made).attempts[0].score.leaves[0].gold) == repr(value)
 
 
 def test_file_round_trip_and_the_torn_last_line_of_a_killed_run(tmp_path):

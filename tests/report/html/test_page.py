@@ -11,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, Outcome, Spending
-from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.results import Failure, FailureKind, NamedMistake
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.regression.facts import Rules
+from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import anchor, document_text, json_in_script
-from tests.records import score_record
-from tests.report.html.data import shown
-from tests.report.runs import GOLD, broken, case, scored, wrong
+from tests.records import field_result, score_record
+from tests.report.html.data import shown, texts_in
+from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
 
 
 class Tags(HTMLParser):
@@ -110,8 +113,36 @@ def test_a_named_mistake_stands_at_its_field_and_in_the_filter():
     data = shown(result, scored("b", GOLD))
     assert data.field["n"][0] == [[mistake.text, "mark"]]
     assert data.rows[0].statuses == sorted(["mismatch", mistake.kind.replace("_", " ")])
+    leaves = [field_result(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
+    tenfold = NamedMistake("power_of_ten", (leaves[0].path,), "1,000 times the gold")
+    data = shown(failed(score_record(*leaves, mistakes=(tenfold,))))
     (kinds,) = data.parts("overview", "kinds")
+    assert [name for name, _ in kinds] == ["(not named)", "power of ten"]
     assert {name for name, _ in kinds} <= {name for name, _ in data.filters["mistakes"]}
+
+
+def test_fields_told_in_one_line_have_no_values_and_their_own_past():
+    scorer = compile_schema({"type": "object", "properties": dict.fromkeys("abcd", TEXT)})
+    gold = {"a": "Alice", "b": "Bonn Ltd", "c": "Paris", "d": "Dora"}
+    before = {**gold, "c": "Dora", "d": "Paris"}
+    after = {**before, "a": "Bonn Ltd", "b": "Alice"}
+    results = [
+        scored("x", output, gold=gold, scorer=scorer, model=model)
+        for model, output in (("base", before), ("new", after))
+    ]
+    data = shown(*results, judged=evaluate_base(results, "base", Rules()))
+    (body,) = [body for row, body in zip(data.rows, data.bodies, strict=True) if row.variant == "new"]
+    fields = body["attempts"][0]["fields"]
+    assert [(field["p"], field["m"], field.get("w")) for field in fields] == [
+        ("$", "swapped fields", "right before"),
+        ("$", "swapped fields", None),
+    ]
+    assert all("g" not in field and "x" not in field for field in fields)
+
+
+def test_letters_that_look_alike_are_named():
+    (_, named) = map(texts_in, shown(scored("a", wrong(vendor="\u0410CME GmbH"))).field["n"])
+    assert "extracted U+0410 CYRILLIC CAPITAL LETTER A" in named
 
 
 def test_a_green_case_shows_what_failed_in_it_and_known_failures_are_told_apart():
@@ -161,10 +192,10 @@ def test_rows_are_shown_as_they_were_matched():
 
 
 def test_cases_have_what_the_filter_asks_for():
-    many = {f"t{index}": "x" for index in range(24)}
+    many = {f"t{index}": "x" for index in range(24)}  # the same in each case, so nobody asks for them
     data = shown(
-        scored("a", wrong(total=1), tags={"domain": "mail", **many}, model="m"),
-        scored("b", GOLD, tags={"domain": "scan", **many}, model="n"),
+        scored("a", wrong(total=1), tags={**many, "domain": "mail"}, model="m"),
+        scored("b", GOLD, tags={**many, "domain": "scan"}, model="n"),
     )
     first, second = data.rows
     assert (first.name, first.outcome, first.variant, first.tags["domain"]) == ("a", "failed", "m", "mail")
@@ -266,6 +297,15 @@ def test_what_to_do_is_told(result, keys, step):
     steps = shown(result, **keys).head["steps"]
     assert bool(steps) == bool(step)
     assert not steps or step in shown(result, **keys).told
+
+
+def test_slices_are_tables():
+    results = [scored("a", GOLD, tags={"domain": "mail"}), scored("b", wrong(total=1), tags={"domain": "scan"})]
+    (table,) = shown(*results, by=["domain", "nothing"]).parts("slices", "table")
+    assert (table["title"], [row[:2] for row in table["rows"]]) == (
+        "by domain",
+        [["mail", "1"], ["scan", "1"], ["(all)", "2"]],
+    )
 
 
 def test_pass_rates_are_plotted_by_size_from_twenty_cases_on():

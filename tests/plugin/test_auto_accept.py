@@ -60,6 +60,7 @@ def test_a_precision_that_the_cases_show_or_are_too_few_for(pytester, write, run
     write(10, auto_accept={**RULE, "precision": 0.99})
     for inconclusive, status in (("warn", 0), ("pass", 0), ("fail", 1)):
         result = run(f"--extract-inconclusive={inconclusive}", status=status)
+        assert "too few cases to show 99 %" in words(result)
         assert "about 299 cases without a wrong value would show it" in words(result)
 
 
@@ -117,7 +118,8 @@ def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_othe
         answers.append(answer(8 if right else 7, confidence, vendor, vendor_confidence=0.9))
     write(answers)
     run("--extract-report=r.jsonl", "-q")
-    _, printed = report("--auto-accept", "0.9")
+    status, printed = report("--auto-accept", "0.9")
+    assert status == 0
     assert "auto-accept with 90 % right: thresholds proposed on 80 cases, checked on 80 others" in printed
     assert "  vendor: no confidence is shown to have 90 % right" in printed.splitlines()
     (variant,) = json.loads(report("--auto-accept", "0.9", "--json")[1])
@@ -126,6 +128,9 @@ def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_othe
     assert total["proposed"]["precision_lower_bound"] >= 0.9
     assert total["checked"]["precision"] >= 0.85
     assert f'"total": {total["confidence"]:g}' in printed, "as keys of a case file"
+    status, printed = report("--auto-accept", "0.999")
+    assert status == 0
+    assert "total: too few cases: 80 propose, and 99.9 % needs about " in printed
 
 
 def test_a_command_that_can_propose_nothing_says_why(write, run, report):

@@ -87,6 +87,21 @@ def test_an_extractor_that_changes_what_it_is_given_changes_no_case(write_extrac
     run(passed=1, failed=1, lines=["  pass_rate 0.667 is below 1, *"])
 
 
+def test_an_argument_that_cases_do_not_have_is_told_with_the_nearest(write_case, write_extractor, run):
+    write_extractor("return {}", "documnet")
+    write_case("acme")
+    told = "*the extractor asks for 'documnet'; did you mean 'document'?*"
+    run(lines=[told]).stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_decimal_is_a_number_and_is_recorded(write_case, write_extractor, calls, run):
+    write_extractor('import decimal\nreturn {**case.gold, "total": decimal.Decimal("12.50")}', "case")
+    write_case("acme")
+    for mode in ("once", "none"):
+        run(f"--extract-record={mode}", passed=1)
+    assert calls() == 1
+
+
 def test_an_output_of_a_type_that_json_does_not_have_breaks_the_case(write_case, write_extractor, run):
     write_extractor('return {"vendor": "x", "total": 1, "items": [{"name": {1}}]}')
     write_case("acme")
@@ -102,6 +117,7 @@ def test_a_declined_document_fails_its_case_and_is_replayed(pytester, write_case
     for kind in kinds:
         write_case(kind, kind)
     told = [f"  {kind}: more than the model takes: 1,200" for kind in kinds]
+    told += [f"unusable outputs: {', '.join(f'1 {kind}' for kind in kinds)}"]
     live = ["--extract-record=once", "--extract-report=r.jsonl", "--extract-budget=1", "--extract-concurrency=1"]
     for args in (live, ["--extract-record=none"], ["--extract-from=r.jsonl"]):
         run(*args, failed=4, lines=told).stdout.no_fnmatch_line("*BROKEN*")
@@ -126,7 +142,8 @@ def test_a_failing_fixture_is_an_error_of_its_cases(pytester, write_case, run):
     pytester.makeconftest("import pytest\n@pytest.fixture\ndef extractor():\n    raise RuntimeError('no key')")
     write_case("acme")
     result = run("--extract-report=r.jsonl", errors=1, lines=["*raise RuntimeError('no key')*", "1 case: 1 broken"])
-    assert not {"_pytest/fixtures.py", "pluggy/_callers.py"} & {*result.stdout.str().split()}
+    for frames in ("*_pytest?fixtures.py*", "*pluggy?_callers.py*"):
+        result.stdout.no_fnmatch_line(frames)
     assert results(pytester)[0].outcome == "broken"
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pytest_extract.documents import Document
 from tests.plugin.conftest import ECHO, GOLD, SCHEMA, plain_and_workers, results, text_of
 
 BAD = {**GOLD, "vendor": "ACME Gmbh"}
@@ -54,6 +55,16 @@ def test_no_item_has_a_callspec(pytester, write_case, echo):
     assert item.nodeid == "acme.extract.yaml::acme[m]"
     assert not hasattr(item, "callspec")
     assert item.location == ("acme.extract.yaml", 0, "acme[m]")
+
+
+def test_collecting_reads_no_document(write_files, nodeids, run, monkeypatch):
+    def unread(_document):
+        raise OSError("it was read")
+
+    monkeypatch.setattr(Document, "_read_bytes", unread)
+    write_files({"a.pdf": "no PDF", "acme.extract.yaml": {"document": "a.pdf", "schema": SCHEMA, "gold": GOLD}})
+    assert nodeids() == ["acme.extract.yaml::acme"]
+    run(failed=1, lines=["*it was read*"])
 
 
 @pytest.mark.parametrize(

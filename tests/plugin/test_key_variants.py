@@ -8,7 +8,7 @@ import pytest
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.documents import DocumentError
-from tests.plugin.conftest import plain_and_workers, text_of
+from tests.plugin.conftest import GREEN, plain_and_workers, text_of
 from tests.small_pdf import small_pdf
 
 SCHEMA = {
@@ -197,6 +197,7 @@ def test_a_model_that_reads_passes_without_the_value_and_shows_where_it_falls(py
     told = ["  total * 1 of 1 (100 %) * 0 of 1 (0 %)", "  decimal-comma * 1 100 % * 75 % -25.0 points"]
     run("--extract-gate=none", "--extract-report=r.html", lines=told)
     assert "Altered documents" in text_of(pytester, "r.html")
+    run("--extract-gate=none", "-k", "without", passed=1, status=GREEN)
 
 
 @pytest.mark.parametrize("place", ["total", '["total"]'])

@@ -393,6 +393,9 @@ def test_published_responses_have_the_published_numbers(run_sob):
     _, _, results = run_sob(*rows)
     scored = {each.tags["record_id"]: each.attempts[0].score for each in results}
     assert set(scored) == set(expected)
+    known = [each for each in results if expected[each.tags["record_id"]]["known_difficulty"]]
+    assert len(known) > 50
+    assert [each.complexity for each in known] == [expected[each.tags["record_id"]]["difficulty"] for each in known]
     readable = {name: score for name, score in scored.items() if score is not None}
     assert len(readable) > 0.9 * len(scored)
     for name, score in readable.items():

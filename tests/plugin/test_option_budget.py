@@ -51,6 +51,19 @@ def test_an_extractor_may_estimate_its_cost(run, project, workers):
     run("--extract-budget=1", ONE_BY_ONE, *workers, passed=2, skipped=3, lines=[told])
 
 
+@pytest.mark.parametrize(
+    ("reported", "bound", "message"),
+    [
+        ("0.5", {"max_cost_usd": 0.02}, "cost 0.5 USD is above 0.02 USD, by 0.48"),
+        ("None", {"max_cost_usd": 0.02}, "max_cost_usd 0.02 cannot be checked: the cost is unknown*"),
+        ("0, latency_s=31.5", {"max_latency_s": 30}, "latency 31.5 s is above 30 s, by 1.5*"),
+    ],
+)
+def test_a_case_may_bound_its_cost_and_its_time(run, project, reported, bound, message):
+    project(reported, cases=1, thresholds=bound)
+    run(failed=1, lines=[f"*{message}"])
+
+
 def test_a_case_that_failed_and_cannot_be_run_again_has_failed(pytester, run, project, write_case):
     project("0.5", cases=0)
     write_case("a", output="{}")

@@ -42,8 +42,10 @@ def test_without_a_gate_the_case_is_shown_but_passes(run, workers):
 )
 def test_the_suite_is_held_against_its_own_thresholds(pytester, run, workers, bound, status, line):
     pytester.makeini(SUITE.format(bound))
-    run("--extract-report=r.html", *workers, status=status, lines=[line])
+    run("--extract-report=r.html", "--extract-report=r.md", *workers, status=status, lines=[line])
     assert (html.escape(line) in text_of(pytester, "r.html")) == (status == RED)
+    missed = "suite gate: pass&#95;rate 0.8333 &#60; 0.9"
+    assert (missed in text_of(pytester, "r.md")) == (status == RED)
 
 
 def test_broken_cases_fail_the_run_whatever_the_gate(pytester, run):

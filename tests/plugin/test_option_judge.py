@@ -98,7 +98,7 @@ def test_a_judge_that_skips_skips_the_cases_that_are_judged_ahead(pytester, judg
     pytester.runpytest_subprocess(timeout=60).assert_outcomes(skipped=4)
 
 
-@pytest.mark.parametrize("record", ["off", "all"])
+@pytest.mark.parametrize("record", ["off", "once", "all"])
 def test_a_question_of_several_cases_is_asked_once_in_a_run_with_workers(pytester, run, judged, record):
     pytester.makeconftest(PROJECT_JUDGE)
     for number in range(6):
@@ -133,10 +133,10 @@ def test_a_model_judges_once_and_its_answers_are_kept(pytester, run, judged, llm
     assert run(BY_MODEL).parseoutcomes() == first.parseoutcomes()
     assert len(llm_server.bodies) == 1
     run(BY_MODEL, "--extract-record=once")  # its answers stand beside the recordings
-    called = len(llm_server.bodies)
+    assert len(llm_server.bodies) == 2
     assert list((pytester.path / "extract-recordings" / "judge").rglob("*.json"))
     assert run(BY_MODEL, "--extract-record=none").parseoutcomes() == first.parseoutcomes()
-    assert len(llm_server.bodies) == called
+    assert len(llm_server.bodies) == 2
 
 
 def test_what_is_judged_ahead_is_counted_too(run, judged, llm_server: LlmServer):

@@ -127,6 +127,15 @@ def test_parameters_are_json_or_a_mistake(pytester, run, write_case, mode, param
         shows(result, f"broken: 1 case: {told}")
 
 
+@pytest.mark.parametrize("mode", ["new", "all"])  # tests of reports have `once`, beside all else that is written
+def test_what_cannot_be_recorded_is_not_paid_for(pytester, write_case, calls, mode):
+    write_case("a")
+    (pytester.path / "taken").write_text("a file")
+    result = pytester.runpytest(f"--extract-record={mode}", "--extract-recordings=taken/kept")
+    refused(result, "*--extract-recordings: cannot write *taken/kept: *; name a folder that can be written")
+    assert calls() == 0
+
+
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "n2"])
 def test_outputs_that_cannot_be_recorded_are_scored_and_paid_for_and_the_run_is_red(
     pytester, run, write_case, write_extractor, workers

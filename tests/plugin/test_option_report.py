@@ -52,7 +52,7 @@ def test_every_format_tells_of_the_cases(pytester, run, two_cases, args):
     assert page.index("bad.extract.yaml::bad") < page.index("good.extract.yaml::good")
 
     text = text_of(pytester, "out/markdown")
-    assert "## ❌ Failed\n\n- 1 of 2 cases failed\n" in text
+    assert text.startswith("<!-- pytest-extract -->\n## ❌ Failed\n\n- 1 of 2 cases failed\n")
     assert "2 cases: 1 passed, 1 failed" in text
     assert "<summary><code>bad.extract.yaml::bad</code>: failed</summary>" in text
     assert "good.extract.yaml" not in text

@@ -232,6 +232,17 @@ def test_models_that_agree_leave_only_what_they_dispute(pytester, run, extracted
     run(DRAFT, *models, lines=["golds: 2 kept", kept])
 
 
+@pytest.mark.parametrize(
+    ("taken", "why"),
+    [("acme.gold.json", "it is a folder, not a regular file"), ("acme.gold.review.json", "cannot be written: *")],
+)
+def test_a_draft_that_cannot_be_written_is_told(pytester, run, extracted, write_extractor, taken, why):
+    extracted(RIGHT)
+    write_extractor(f'(HERE / "{taken}").mkdir()\nreturn json.loads((HERE / "output.json").read_text())')
+    run(DRAFT, status=RED, lines=["0 of 1 gold drafted", f"  acme.gold.json: not written: *{taken}: *{why}"])
+    assert [path.name for path in pytester.path.glob("acme.gold*") if path.is_file()] in ([], ["acme.gold.review.json"])
+
+
 @pytest.mark.parametrize(("params", "changes"), [(["new", "newer"], "2 kept"), (["new"], "1 updated")])
 def test_a_gold_that_is_there_is_changed_by_one_param_only(run, write_case, write_extractor, params, changes):
     write_extractor('return {"a": "old", "b": request.param}', needs="request", fixture=f"(params={params})")
@@ -294,6 +305,19 @@ def test_fix_removes_and_adds_rows_by_the_document(run, extracted):
     kept = '  *items[[]0[]].name: kept "Bolt", not (missing) (old at line 2*'
     run(FIX, lines=["golds: 1 unchanged", kept])
     assert gold() == RIGHT
+
+
+def test_every_value_is_told_with_its_line_and_both_values(run, extracted):
+    rows = [{**BOLT, "price": 3}, NUT, {"name": "Nail", "price": 1}]
+    extracted({**RIGHT, "items": rows}, {**RIGHT, "note": "x"}, text=f"{LETTER}3 Nail 1.00")
+    lines = [
+        "golds: 1 updated",
+        "  acme.gold.json:7: items[[]0[]].price: 2.5 -> 3 (*",
+        '  acme.gold.json:1: note: "x" -> (missing) (old nowhere in the document)',
+        '  acme.gold.json:14: items[[]2[]].name: (missing) -> "Nail" (new at line 4, *)',
+        "  acme.gold.json:15: items[[]2[]].price: (missing) -> 1 (new at *",
+    ]
+    run(FIX, FORCE, lines=lines)
 
 
 ROWS = {"type": "array", "x-eval-align": {"ordered": False, "match_by": "key_field", "key": "k"}}

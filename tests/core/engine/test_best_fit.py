@@ -168,6 +168,23 @@ IN_ORDER = ((0, 0), (1, 1), (2, 2))
 CROSSED = ((0, 1), (1, 0))
 # Columns, gold's rows, extracted rows, pairs: each row with the one that has more in common, of equally good ones in order.
 PAIRED = {
+    "a value that nothing else has": ("name flag", [("a", 1), ("b", 1)], [("a x", 1), ("b", 1)], IN_ORDER[:2]),
+    "two wrong values": ("name code", ["ax", "by"], [("a x", "x"), ("b x", "y")], IN_ORDER[:2]),
+    "a number far from all others": ("price flag", [(1, True), (100, True)], [(7, True), (100, True)], IN_ORDER[:2]),
+    "a number near another's": ("size name", [(1, "a"), (2, "b")], [(2, "a"), (3, "b")], IN_ORDER[:2]),
+    "a number beside a text": ("price flag", [(1, True), ("two", True)], [(7, True), ("two", True)], IN_ORDER[:2]),
+    "a text most like its own": ("note flag", [("abc", 1), ("xyz", 1)], [("abd", 1), ("xyz", 1)], IN_ORDER[:2]),
+    "an empty row beside": ("name code", [("a", "x"), (None, None)], [("a x", "x"), (None, None)], IN_ORDER[:2]),
+    "the last row lost": ("name code", [("a", "x"), ("b", "y"), ("c", "x")], [("a x", "x"), ("b", "y")], IN_ORDER[:2]),
+    "an invented row": ("name code", ["ax", "by"], [("a x", "x"), ("b", "y"), ("c", "x")], IN_ORDER[:2]),
+    "a value that a lost row has": ("name flag", [("a", True), ("b", True)], [("b", True)], ((1, 0),)),
+    "values lost and found": ("name flag", [("a", True), (None, True)], [(None, True), ("b", True)], CROSSED),
+    "rows that moved, with mistakes": (
+        "name code price note",
+        [("a", "x", 1, "n"), ("b", "x", 2, "n"), ("c", "x", 3, "n")],
+        [("b", "z", 2, "n"), ("a", "w", 1, "n"), ("c", "x", 3, "n")],
+        ((0, 1), (1, 0), (2, 2)),
+    ),
     "a row told by its code": ("name code", [("a", "x"), ("b", "y")], [("b", "x"), ("c", "y")], IN_ORDER[:2]),
     "a lost value": ("name code", [("a", "x"), ("b", "y")], [(None, "x"), ("b", "y")], IN_ORDER[:2]),
     "an empty column": ("name code", [("a", None), ("b", None)], [("a x", None), ("b", None)], ((1, 1),)),
@@ -200,6 +217,12 @@ PAIRED = {
     ),
     "equal rows of which one is wrong": ("name inner", [X1] * 3, [("x", {"a": 7}), *[X1] * 2], IN_ORDER),
     "equal rows of which one is lost": ("name inner", [X1] * 3, [X1] * 2, IN_ORDER[:2]),
+    "none is right, and one of another name": (
+        "name inner",
+        [("x", {"a": 1}), ("x", {"a": 2}), ("y", {"a": 3}), ("x", {"a": 4})],
+        [("y", {"a": 9}), ("x", {"a": 8}), ("x", {"a": 7}), ("x", {"a": 6})],
+        ((0, 1), (1, 2), (2, 0), (3, 3)),
+    ),
     "none is right": ("note tags", ["xp", "xq", "yr"], ["yu", "xv", "xw"], ((0, 1), (1, 2), (2, 0))),
 }
 
@@ -212,6 +235,39 @@ def test_rows_are_paired_by_what_they_have_in_common_and_else_in_order(names, go
     assert rows.pairs == pairs
     assert rows.missing == tuple(set(range(len(gold))) - {i for i, _ in pairs})
     assert rows.extra == tuple(set(range(len(extracted))) - {j for _, j in pairs})
+
+
+@pytest.mark.parametrize("size", [3, 8, 40])
+def test_equal_rows_keep_their_order_among_others(size):
+    extracted = [{"k": "x", "n": place % 2} for place in range(size)]
+    found = scored(table(k=TEXT, n=NUMBER), [{"k": "x", "n": 1}] * size, extracted).arrays[0]
+    assert found.pairs == tuple((place, place) for place in range(size))
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2])
+def test_a_lost_row_is_found_beside_one_with_a_mistake(gone):
+    gold = [{"name": name, "code": "x", "price": n, "kind": "n"} for n, name in enumerate("abc")]
+    extracted = copy.deepcopy(gold)
+    extracted[(gone + 1) % 3]["kind"] = "another"
+    del extracted[gone]
+    assert scored(FLAT, gold, extracted).arrays[0].missing == (gone,)
+    assert scored(FLAT, extracted, gold).arrays[0].extra == (gone,)
+
+
+@pytest.mark.parametrize(
+    "output", [[{"id": 1}, {"id": 2}, {"id": True}], [{"id": 1, "rows": [{"code": "b"}]}, {"id": 2}]]
+)
+def test_rows_that_python_finds_equal_or_that_a_mistake_makes_like_another_stay_in_order(output):
+    gold = [{"id": 1}, {"id": 2}, {"id": 1}][: len(output)]
+    assert scored(NESTED, gold, output).arrays[-1].pairs == IN_ORDER[:2]
+
+
+def test_rows_and_numbers_that_neither_side_fills_lose_nothing():
+    fitted, placed = SCORERS["flat"]
+    assert total(fitted, [{"price": 1}, {}], [{"price": None}]) == 1.0
+    gold = [{"code": "a", "price": None}, {"code": "a"}, {"code": "c", "price": 9}]
+    extracted = [{"code": "a"}, {"code": "b", "price": None}, {"code": "c", "price": 9}]
+    assert total(fitted, gold, extracted) == pytest.approx(best_total(placed, gold, extracted))
 
 
 def test_rows_that_are_nested_deeper_than_anything_is_walked_are_scored():
@@ -287,6 +343,13 @@ ACCEPTED = {
         {"[].q[].x": ["a"]},
         CROSSED,
     ),
+    "rows in rows, by path": (
+        table(q=table(x=TEXT)),
+        [{"q": [{"x": "A"}]}],
+        [{"q": [{"x": "B"}]}],
+        {"[0].q[0].x": ["B"]},
+        ((0, 0),),
+    ),
     "a row": (TWO, [{"a": "x"}, {"b": "k"}], [{"b": "k"}, {"b": "n"}], {"[0]": [{"b": "n"}]}, CROSSED),
     "many rows": (
         TWO,
@@ -320,6 +383,7 @@ def test_a_row_with_an_undecided_field_is_treated_alike_in_every_list(gold, outp
     score = scored(table(**ROW, tags=array(TEXT)), gold, output)
     assert score.arrays[-1].pairs == IN_ORDER[: len(gold)]
     assert told(score.leaves).startswith("[0].a mismatch, [0].b judge_error")
+    assert [str(field.status) for field in score.fields] == ["mismatch"]
 
 
 @pytest.mark.parametrize(("gold", "output"), [OPEN, AMONG_OTHERS])

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.engine.context import DEEPEST
-from pytest_extract.core.engine.pairing import multiset
+from pytest_extract.core.engine.pairing import assign, by_key, multiset
+from pytest_extract.core.results import Pairing
 from pytest_extract.core.scorer import compile_schema
 from tests.core.schemas import EXACT, NUMBER, TEXT, array, metric, obj, scored, table, told
 from tests.strategies import any_json
@@ -78,6 +79,16 @@ KEYS = {
         named(("SKU-10O23", "2"), ("SKU-10O23", "1"), ("SKU-1OO23", "1")),
         [(0, 1), (1, 0)],
     ),
+    "a typo in half of it": ({"key": "sku", "key_cutoff": 0.5}, skus("abcd"), skus("abxy"), [(0, 0)]),
+    "a typo in too much of it": ({"key": "sku", "key_cutoff": 0.6}, skus("abcd"), skus("abxy"), []),
+    "a repeated key that is not there twice": (FORGIVING, skus("abcdef", "abcdef"), skus("abcdex"), [(0, 0)]),
+    "a repeated key, of which a similar one is no third": (
+        FORGIVING,
+        skus("abcdef", "abcdef", "b"),
+        skus("abcdef", "abcdex", "abcdef"),
+        [(0, 0), (1, 2)],
+    ),
+    "an invented row by position": ({"align": "position"}, skus("a"), skus("c", "b"), [(0, 0)]),
     "by position": ({"align": "position"}, skus("a", "b", "c"), skus("c", "b"), [(0, 0), (1, 1)]),
 }
 
@@ -104,6 +115,16 @@ def test_as_published_by_struct_extract_eval_the_first_row_of_a_key_counts(gold,
     schema = table(sku=EXACT) | {"x-eval-align": {"match_by": "key_field", "key": "sku"}}
     found = pairing_of(schema, gold, extracted, semantics="struct-extract-eval")
     assert (found.pairs, found.extra) == (tuple(pairs), tuple(extra))
+
+
+def test_as_published_by_struct_extract_eval_a_key_may_have_parts():
+    found = by_key([("a", 1), ("a", 2)], [("a", 2), ("a", 3)], None)
+    assert found == Pairing(((1, 0),), (0,), (1,))
+
+
+def test_rows_with_unusable_keys_are_left_over_last():
+    found = pairing_of(ROWS, skus("b"), [{"name": "z"}, *skus("a")], BY_KEY)
+    assert (found.missing, found.extra) == ((0,), (1, 0))
 
 
 def test_rows_are_found_by_an_accepted_key():
@@ -152,6 +173,19 @@ def test_the_order_of_rows_changes_no_number(align, gold, extracted, order):
 # --- by value
 
 
+@given(
+    st.integers(1, 5).flatmap(
+        lambda n: st.lists(st.lists(st.floats(0, 1), min_size=n, max_size=n), min_size=1, max_size=5)
+    )
+)
+def test_no_assignment_scores_more(scores):
+    wide = scores if len(scores) <= len(scores[0]) else [*zip(*scores, strict=True)]
+    orders = itertools.permutations(range(len(wide[0])), len(wide))
+    best = max(sum(row[place] for row, place in zip(wide, order, strict=True)) for order in orders)
+    assert sum(scores[i][j] for i, j in assign(scores)) == pytest.approx(best, abs=1e-9)
+    assert assign([]) == assign([[]]) == assign([[], []]) == []
+
+
 def test_scalars_are_paired_by_what_their_metric_finds_equal():
     found = pairing_of(array(metric("string_fuzzy")), ["New York City", "Oslo"], ["Oslo", "New York Cty", "Rome"])
     assert (found.pairs, found.extra) == (((0, 1), (1, 0)), (2,))
@@ -171,6 +205,27 @@ def test_scalars_are_paired_by_what_their_metric_finds_equal():
 )
 def test_values_are_paired_as_a_multiset(gold, extracted, pairs):
     assert multiset(gold, extracted).pairs == pairs
+
+
+@pytest.mark.parametrize("extracted", ["edbac", "edbacfghijkl", "edbacfghijkle"])
+def test_what_is_left_over_of_a_multiset_is_in_order(extracted):
+    found = multiset([*"xaybya"], [*extracted])
+    assert found == Pairing(((1, 3), (3, 2)), (0, 2, 4, 5), (0, 1, *range(4, len(extracted))))
+
+
+def test_a_multiset_may_have_a_key_of_its_own_which_cannot_mix_types():
+    assert multiset(["A", "b"], ["B", "c"], key=str.casefold) == Pairing(((1, 0),), (0,), (1,))
+    assert multiset([True], [1], key=lambda value: value).pairs == ()
+
+
+few = st.lists(st.integers(0, 4) | st.none(), max_size=9)
+
+
+@given(few, few)
+def test_every_element_is_in_one_place(gold, extracted):
+    for found in (by_key(gold, extracted, None), multiset(gold, extracted)):
+        assert sorted([*(i for i, _ in found.pairs), *found.missing]) == [*range(len(gold))]
+        assert sorted([*(j for _, j in found.pairs), *found.extra]) == [*range(len(extracted))]
 
 
 @pytest.mark.parametrize("extracted", list(itertools.permutations(["X ", 1, 1.0])), ids=repr)

@@ -120,6 +120,7 @@ def value_at(document, path):
 def test_measures_are_those_of_results_and_right_leaves_show_the_values_of_their_places(semantics, gold, other):
     extracted = copy.deepcopy(gold) if other is None else other
     score = SCORERS[semantics].score(gold, extracted)
+    assert score.leaves is score.leaves
     assert score.ungated == field_measures(score.fields, score.leaves, empty=score._empty, vacuous=score.vacuous)
     for leaf in score.leaves:
         if leaf.score == 1.0 and leaf.reason is None and not any(type(step) is int and step < 0 for step in leaf.path):
@@ -177,13 +178,21 @@ values = {
     "note": st.sampled_from(["first", "fist", "", None]),
     "flag": st.sampled_from([True, False, 1, None]),
 }
-ragged = st.fixed_dictionaries({}, optional=values)
+full, ragged = st.fixed_dictionaries(values), st.fixed_dictionaries({}, optional=values)
+
+
+def lacking(names):
+    """Return rows that lack the same properties."""
+    return st.lists(st.tuples(*[st.fixed_dictionaries({name: values[name] for name in names})] * 2), min_size=1)
+
+
+alike = st.lists(st.sampled_from([*values]), min_size=1, unique=True).flatmap(lacking)
 
 
 @pytest.mark.parametrize(
     ("semantics", "columns"), [("default", DEFAULT), ("extract-bench", DEFAULT), ("struct-extract-eval", PUBLISHED)]
 )
-@given(pairs=st.lists(st.tuples(ragged, ragged), min_size=1, max_size=4))
+@given(pairs=st.lists(st.tuples(full, full) | st.tuples(ragged, ragged), min_size=1, max_size=4) | alike)
 def test_rows_score_as_they_do_alone(semantics, columns, pairs):
     how = {"semantics": semantics, **FUZZY}
     gold, extracted = ({"rows": list(side)} for side in zip(*pairs, strict=True))

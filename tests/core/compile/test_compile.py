@@ -33,6 +33,8 @@ MISTAKES = {
     "unknown-preset": (configured("string_exakt"), CONFIG, "did you mean 'string_exact'"),
     "unknown-metric": (configured({"metrics": [{"metric_id": "string_fuzy"}]}), f"{CONFIG}/metrics/0", "did you mean 'string_fuzzy'"),
     "a-list": (configured(["string_exact"]), CONFIG, "not a list"),
+    "a-number": (configured(3), CONFIG, "not 3"),
+    "metrics-no-list": (configured({"metrics": "string_exact"}), f"{CONFIG}/metrics", "must be a list"),
     "unknown-key": (configured({"metric": "string_exact"}), CONFIG, "did you mean 'metric"),
     "metric-no-mapping": (configured({"metrics": ["string_exact"]}), f"{CONFIG}/metrics/0", "must be a mapping"),
     "metric-without-id": (configured({"metrics": [{}]}), f"{CONFIG}/metrics/0", "metric_id"),
@@ -53,12 +55,14 @@ MISTAKES = {
     "unknown-comparator": (annotated(compare="exakt"), "/properties/a/x-eval-compare", "did you mean 'exact'"),
     "comparator-of-two": (annotated(compare={"exact": {}, "numeric": {}}), "/properties/a/x-eval-compare", "one name"),
     "comparator-params": (annotated(compare={"numeric": 3}), "/properties/a/x-eval-compare/numeric", "must be a mapping"),
+    "skip-no-flag": (annotated(skip="yes"), "/properties/a/x-eval-skip", "true or false"),
     "misspelt-key": (obj(a={"type": "string", "x-eval-comparr": "exact", "x-eval-skip": True}), "/properties/a/x-eval-comparr", "did you mean 'x-eval-compare'"),
     "unknown-transform": (annotated(compare="exact", transform=["lowercas"]), "/properties/a/x-eval-transform/0", "did you mean 'lowercase'"),
     "transform-no-list": (annotated(compare="exact", transform="strip"), "/properties/a/x-eval-transform", "must be a list"),
     "transform-parameter": (annotated(compare="exact", transform=[{"round_digits": {}}]), "/properties/a/x-eval-transform/0", "digits"),
     "leaf-without-metric": (obj(a=TEXT, b={"type": "string", "x-eval-compare": "exact"}), "/properties/a", "needs `x-eval-compare`"),
     "align-empty": (annotated("array", align={}), "/properties/a/x-eval-align", "needs `match_by: name` or `ordered: true`"),
+    "align-unordered": (annotated("array", align={"ordered": False}), "/properties/a/x-eval-align", "needs `match_by: name`"),
     "align-by-nothing-known": (annotated("array", align={"match_by": "hungarain"}), "/properties/a/x-eval-align", "did you mean 'hungarian'"),
     "align-key-missing": (annotated("array", align={"match_by": "key_field"}), "/properties/a/x-eval-align", "needs `key`"),
     "align-by-key-of-scalars": (
@@ -159,6 +163,7 @@ def test_a_case_may_skip_a_whole_object(semantics, schema):
 FORMS = {
     "preset": ("number_tolerance", {"tolerance": 0.001}, 1.0),
     "bare": ({"metric_id": "number_tolerance", "params": {"tolerance": 2}}, {"tolerance": 2}, 1.0),
+    "without params": ({"metrics": [{"metric_id": "number_tolerance"}]}, {}, 1.0),
     "weights": ({"metrics": [{"metric_id": "number_tolerance", "weight": 2}], "aggregation_weight": 3}, {}, 6.0),
     "named twice: the last counts": (
         {"metrics": [{"metric_id": "number_tolerance", "params": {"tolerance": t}} for t in (1, 2)]},
@@ -227,6 +232,7 @@ def test_a_schema_of_doubling_references_compiles():
 TWICE = {
     "allOf": lambda ref: {"allOf": [ref, ref]},
     "anyOf": lambda ref: {"anyOf": [ref, ref]},
+    "oneOf": lambda ref: {"oneOf": [ref, ref]},
     "alike": lambda ref: {"allOf": [{**ref, "title": "a"}, {"anyOf": [ref]}]},
     "if": lambda ref: {"if": ref, "then": ref, "else": ref},
     "not": lambda ref: {"not": {"not": ref}, "allOf": [ref]},
@@ -293,15 +299,16 @@ def resource(index, depth, count, name):
     return made
 
 
-@pytest.mark.parametrize(("count", "properties"), [(60, 20), (4, 3)])
+@pytest.mark.parametrize(("count", "properties"), [(150, 20), (150, 0), (4, 3)])
 def test_definitions_that_all_refer_to_each_other_are_compiled_as_a_document_reaches_them(count, properties):
     compiled = compile_schema(definitions_of(count, properties))
+    depth = 5 if properties else 0
     side = 1
     for _ in range(6):
         side = {"kind": "D1", "name": "a", "side": side}
-    gold, other = ({"entry": [resource(3, 3, count, name), side]} for name in "ab")
+    gold, other = ({"entry": [resource(3, depth, count, name), side]} for name in "ab")
     assert all(leaf.passed for leaf in compiled.score(gold, gold).leaves)
-    assert sum(not leaf.passed for leaf in compiled.score(gold, other).leaves) == 2**3
+    assert sum(not leaf.passed for leaf in compiled.score(gold, other).leaves) == 2**depth
     assert find_uncompared(compiled.program, gold) is None
 
 
@@ -369,6 +376,12 @@ def test_a_schema_that_holds_more_than_json_compiles():
     assert told(scored(obj(a={"type": Text("string")}), {"a": "x"}, {"a": "x"}).leaves) == "a match"
 
 
+def test_leaves_of_one_metric_share_it():
+    fuzzy = metric("string_fuzzy", params={"threshold": 0.9})
+    patterns = compile_program(obj(a=fuzzy, b=fuzzy)).patterns
+    assert patterns["a"].checks[0].metric is patterns["b"].checks[0].metric
+
+
 # --- `format` picks the metric of a text that names none, under our own semantics only
 
 
@@ -386,11 +399,15 @@ def test_a_schema_that_holds_more_than_json_compiles():
         ("date", "Q3 2024", "Q3  2024", "Q4 2024"),
     ],
 )
-@pytest.mark.parametrize("types", ["string", ["string", "null"], ["string", "integer"]], ids=str)
-def test_values_of_a_format(types, text_format, gold, same, other):
+@pytest.mark.parametrize("types", ["string", ["string", "null"], ["null", "string"], ["string", "integer"]], ids=str)
+@pytest.mark.parametrize("others", [{}, {"b": {"$ref": "#"}}], ids=["plain", "compiled"])
+def test_values_of_a_format(others, types, text_format, gold, same, other):
     place = {"type": types, "format": text_format}
     for extracted, status in ((same, "match"), (other, "mismatch")):
-        assert told(scored(obj(a=place), {"a": gold}, {"a": extracted}).leaves) == f"a {status}"
+        assert told(scored(obj(a=place, **others), {"a": gold}, {"a": extracted}).leaves) == f"a {status}"
+        if "integer" not in types:
+            rows = scored(obj(rows=array(place), **others), {"rows": [gold]}, {"rows": [extracted]})
+            assert {leaf.passed for leaf in rows.leaves} == {status == "match"}
 
 
 DATE = {**TEXT, "format": "date"}

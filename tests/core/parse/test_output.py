@@ -21,6 +21,7 @@ CHANNEL = '<|channel|>analysis<|message|>{"a": 1}<|end|><|start|>assistant<|chan
 CALL = '<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": 1}<|call|>'
 READ = {
     "strict": (' {"a": [1, 2.5, null]} \n', {"a": [1, 2.5, None]}, None),
+    "empty array": ("[]", [], None),
     "byte order mark": ('\ufeff{"a": 1}', {"a": 1}, "byte order mark"),
     "tagged fence": ('```json\n{"a": 1}\n```', {"a": 1}, "fenced"),
     "plain fence in prose": ('So:\n```\n{"a": 1}\n```\nDone.', {"a": 1}, "fenced"),
@@ -58,15 +59,19 @@ def test_text_with_json(text, value, note):
 @pytest.mark.parametrize(
     ("text", "kind", "line", "column"),
     [
+        ("", "empty_response", None, None),
         (" \n\t", "empty_response", None, None),
         ("I am sorry, I cannot help [1].", "no_json", None, None),
+        ("- one\n- two", "no_json", None, None),
         ('{"a": 1,}', "trailing_comma", 1, 8),
         ('{"a": [1,\n2\n,\n]}', "trailing_comma", 3, 1),
         ('{"a": 1', "truncated_json", 1, 8),
         ('{"a": [1,\n  2,', "truncated_json", 2, 5),
         ('{"a": "x', "truncated_json", 1, 9),
+        ('{"a": "x\\', "truncated_json", 1, 10),
         ('{"a": "\\u12', "truncated_json", 1, 12),
         ('{"a": tru', "truncated_json", 1, 10),
+        ('{"a": 1.', "truncated_json", 1, 9),
         ('{"a": -', "truncated_json", 1, 8),
         ('{"a"', "truncated_json", 1, 5),
         ('{"a": 1,', "truncated_json", 1, 9),
@@ -76,13 +81,16 @@ def test_text_with_json(text, value, note):
         ('```json\n[{"s": "```"}, {"b": 1,}]\n```', "trailing_comma", 2, 23),
         ('{"a": 1, "b": {"c": 2}, "a": 3}', "duplicate_key", 1, 25),
         ('{"a": NaN}', "malformed_json", 1, 7),
+        ('{"a": -Infinity}', "malformed_json", 1, 7),
         ('{"a": 1e999}', "malformed_json", 1, 7),
         ('{"a": 1' + "0" * 5000 + "}", "malformed_json", 1, 7),
         ('{"a" 1}', "malformed_json", 1, 6),
+        ('{"a": 1 "b": 2}', "malformed_json", 1, 9),
         ('{"a": 01}', "malformed_json", 1, 7),
         ('{"a": "\\x"}', "malformed_json", 1, 8),
         ('{"a": "b\nc"}', "malformed_json", 1, 9),
         ("{'a': 1}", "malformed_json", 1, 2),
+        ("{\"a\": 'b'}", "malformed_json", 1, 7),
         ('{"a": True}', "malformed_json", 1, 7),
         ('{"a": 1 /* no */}', "malformed_json", 1, 9),
         ('{"a": 1}}', "malformed_json", 1, 9),
@@ -90,6 +98,8 @@ def test_text_with_json(text, value, note):
         ("[" * 10_000, "malformed_json", 1, MAX_DEPTH + 1),
         ('{"a":' * 10_000 + "1" + "}" * 10_000, "malformed_json", 1, 5 * MAX_DEPTH + 1),
         ("42", "not_structured", 1, 1),
+        ('"text"', "not_structured", 1, 1),
+        ("null", "not_structured", 1, 1),
         ("\n  42", "not_structured", 2, 3),
         ("```json\n42\n```", "not_structured", 2, 1),
         ("```\nnull", "not_structured", 2, 1),
@@ -208,6 +218,7 @@ class Record:
         (Model(total=1.5, tags=("x",)), {"total": 1.5, "tags": ["x"]}),
         (Record(total=2.0), {"total": 2.0}),
         (b'{"a": 1}', {"a": 1}),
+        (nested(50, objects=True), nested(50, objects=True)),
     ],
 )
 def test_python_values_pass(output, value):
@@ -249,7 +260,8 @@ def test_every_json_text_is_read_as_json_reads_it(value):
     parsed = parse_output(text)
     assert parsed.value == value
     assert (parsed.failure is None) == isinstance(value, dict | list)
-    assert Reader(text, 0, len(text)).read() == value
+    for slow in (text, json.dumps(value, ensure_ascii=False)):
+        assert Reader(slow, 0, len(slow)).read() == value
 
 
 @given(st.sampled_from("{["), st.text(st.sampled_from("{}[]\",:\\ntruefalse0123.-eEu\n'/#* `"), max_size=40))

@@ -39,6 +39,7 @@ def test_mcnemar_is_the_binomial_tail(broken, fixed, expected):
         ([1.0] * 50, ()),
         ([0.001, *[1.0] * 50], (0,)),
         ([0.03, 0.03, 0.001], (2,)),
+        ([0.02, 0.02, 0.001], (2,)),
         ([0.01, 0.01, 0.001], (0, 1, 2)),
         ([0.03, 1.0], (0,)),
     ],
@@ -188,7 +189,7 @@ def binomial(wrong: int, cases: int, rate: float) -> float:
     return sum(math.comb(cases, k) * rate**k * (1 - rate) ** (cases - k) for k in range(wrong + 1))
 
 
-@pytest.mark.parametrize("cases", [1, 3, 20, 59, 300])
+@pytest.mark.parametrize("cases", [1, 2, 3, 7, 19, 20, 21, 59, 300])
 @pytest.mark.parametrize("rate", [0.01, 0.05, 0.3, 0.9])
 @pytest.mark.parametrize("size", [1, 12])
 def test_fields_that_fall_together_give_the_binomial_test(cases, rate, size):

@@ -18,9 +18,9 @@ from pytest_extract import (
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 GOLD = {"a": "x"}
-MAPPINGS = [0, "a", ["a"], {1: "a"}]
+MAPPINGS = [1, 0, "", "a", [], ["a"], {1: "a"}]
 WRONG = {
-    "nulls": [0, True, "", "valeu", []],
+    "nulls": [1, 0, True, "", "valeu", []],
     "semantics": [1, 0, "", "our", []],
     "overrides": MAPPINGS,
     "extensions": [1, 0, {}, "a"],
@@ -33,7 +33,7 @@ WRONG = {
     "absent": [*MAPPINGS, {"a": "mst"}],
 }
 OF_TEXT = {
-    "repair": [0, "no", None],
+    "repair": [1, 0, "no", None],
     "finish_reason": [1, 0, b"length", []],
     "max_output_bytes": [0, -1, 1.5, True, "10MB", []],
 }

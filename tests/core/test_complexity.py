@@ -32,6 +32,7 @@ def test_shape():
     ("schema", "fields", "breadth", "depth"),
     [
         ({}, 1, 0, 1),
+        (True, 1, 0, 1),
         (FLAT, 2, 2, 2),
         (obj(p=FLAT, q=FLAT), 4, 2, 3),
         ({"properties": {"p": {"$ref": "#/$defs/f"}}, "$defs": {"f": FLAT}}, 2, 2, 3),
@@ -40,6 +41,7 @@ def test_shape():
         ({"anyOf": [FLAT, {"type": "null"}]}, 2, 2, 2),
         ({"oneOf": [FLAT, {"properties": {"p": FLAT}}]}, 2, 2, 3),
         ({"allOf": [FLAT, {"properties": {"c": {}}}]}, 3, 3, 2),
+        ({"properties": {"c": {}}, "allOf": [FLAT]}, 3, 3, 2),
     ],
 )
 def test_declared_shape(schema, fields, breadth, depth):
@@ -76,6 +78,13 @@ def test_the_split_by_depth(depth, level):
     assert depth_class(depth) == level
 
 
+def test_objects_in_objects_may_be_deep():
+    deep = {}
+    for _ in range(10_000):
+        deep = obj(a=deep)
+    assert shape_of(deep, deep).complexity == "hard"
+
+
 def test_mutual_references_are_measured_in_time():
     names = [f"d{index}" for index in range(40)]
     tangled = {"properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
@@ -98,9 +107,19 @@ def test_depth_is_deepjsonevals():
 # Of a gold: scalars, and those of them that are not null. The dataset's own counts take nulls in.
 GOLD_VALUES = {
     "sport/swimming/pdf+gold/ma_2023_sw_M-table1": (133, 116),
+    "sport/swimming/pdf+gold/ma_2023_sw_M-table2": (67, 67),
+    "sport/swimming/pdf+gold/ma_2023_sw_M-table3": (67, 67),
     "hiring/resume/pdf+gold/Resume-Academic01": (400, 398),
+    "hiring/resume/pdf+gold/Resume-Finance": (55, 54),
+    "hiring/resume/pdf+gold/Resume-IT": (74, 73),
+    "hiring/resume/pdf+gold/Resume-Legal": (54, 53),
+    "finance/credit_agreement/pdf+gold/adbe_credit_agreement_2000_08_09": (26, 25),
+    "finance/credit_agreement/pdf+gold/amzn_credit_agreement_2014_09_05": (18, 18),
     "finance/credit_agreement/pdf+gold/ibm_credit_agreement_2019_07_18": (49, 48),
+    "finance/credit_agreement/pdf+gold/mmm_credit_agreement_2019_11_15": (24, 23),
+    "finance/10kq/pdf+gold/adp_10q_fy2025q2": (1161, 1140),
     "finance/10kq/pdf+gold/nke_10q_fy2025q2": (1388, 1328),
+    "finance/10kq/pdf+gold/wdc_10q_fy2025q2": (1389, 1357),
     "academic/research/pdf+gold/shah24--flashattention-3": (96, 96),
 }
 

@@ -43,13 +43,14 @@ EVERY = {"parse", "root", "schema", "coverage"}
         (BARE.value, {"failure": BARE.failure}, {"root", "coverage"}),
         (BARE.value, {"failure": BARE.failure, "gold": []}, {"root", "coverage"}),
         (BARE.value, {"failure": BARE.failure, "gold": None}, {"coverage"}),  # a bare value where the gold is one
+        (BARE.value, {"failure": BARE.failure, "gold": "x"}, {"coverage"}),
         (NINE, {"schema": DocumentSchema({"type": "array"})}, {"schema"}),
         (NINE, {"schema": DocumentSchema({"type": "strnig"})}, {"schema"}),
         ({}, {}, {"coverage"}),
         ({}, {"config": GateConfig.from_json({"coverage": False})}, set()),
         ({}, {"config": GateConfig.from_json({"coverage": {"mode": "off"}})}, set()),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_gate_that_fails_has_the_factor_0_and_the_others_1(extracted, how, failing):
     checked = gates(extracted, **how)
@@ -137,6 +138,7 @@ def test_why_a_gate_fails():
     assert broken.why == 'the output breaks the schema at `rows[1]`: "x" is a string, an integer was expected'
     off = gates({"rows": ["x"]}, schema=schema, config=GateConfig(schema=False)).schema
     assert (off.passed, "switched off" in off.why) == (True, True)
+    assert "switched off" in gates({}, config=GateConfig.from_json({"coverage": False})).coverage.why
     assert "the schema itself is invalid: at /type" in gates(NINE, schema=DocumentSchema({"type": "strnig"})).schema.why
     parse = gates(BROKEN.value, failure=BROKEN.failure).parse
     assert parse.why == "trailing_comma at line 1, column 8: a comma stands before `}`"
@@ -152,6 +154,16 @@ def test_breaking_the_schema_is_a_failure_kind_with_its_place():
     assert failure({"a": 2}) is failure({"a": "x"}, schema=False) is None
     told = parse_output("")
     assert failure(told.value, told.failure) is told.failure
+
+
+def test_the_document_measures_know_the_chosen_gate():
+    def measures(extracted):
+        gate = GateConfig.from_json({"coverage": {"floor": 0.9}}).coverage("text")
+        return document_measures(DocumentPair(NINE, extracted, ANY), gate)
+
+    found = measures({**NINE, "x": 1})
+    assert (found["value_accuracy"], found["structure_coverage"]) == (1.0, pytest.approx(18 / 19))
+    assert measures(MISSING)["syntax"] == 0.0
 
 
 @given(any_json, json_values)

@@ -55,7 +55,9 @@ BESIDE = {"values": "answer", "confidence": "confidence_score.{path}.score", "ci
 
 @pytest.mark.parametrize(("shape", "answer"), [*((name, ANSWERS[name]) for name in SHAPES), (BESIDE, BOX)], ids=str)
 def test_confidence_and_citations_stand_beside_the_values(shape, answer):
-    found = {str(leaf.path): leaf for leaf in score(SCHEMA, GOLD, answer, confidence=shape).leaves}
+    wrapped = score(SCHEMA, GOLD, answer, confidence=shape)
+    assert wrapped.measures == score(SCHEMA, GOLD, BARE).measures
+    found = {str(leaf.path): leaf for leaf in wrapped.leaves}
     assert (found["invoice_number"].confidence, found["items[1].amount"].confidence) == (0.95, 0.6)
     assert found["total"].confidence == 0.9, "also of a wrong value"
     (cited,) = found["invoice_number"].citations
@@ -260,6 +262,7 @@ def test_what_is_no_box(box):
         ({"page": 2}, {}, Citation(page=2)),
         ({"page": "7"}, {}, Citation(page=7)),
         ({"page": 7.0}, {}, Citation(page=7)),
+        ({"page": "seven", "text": "x"}, {}, Citation(quote="x")),
         ({"page": 10**400, "text": "x"}, {}, Citation(quote="x")),
         ({"page": 0, "text": "x"}, {}, Citation(quote="x")),
         ({"page": 0}, {"first_page": 0}, Citation(page=1)),
@@ -268,7 +271,7 @@ def test_what_is_no_box(box):
         ("  ", {}, None),
         (7, {}, None),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_citations_in_every_usual_form(written, how, expected):
     assert read_citation(written, **how) == expected

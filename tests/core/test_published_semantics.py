@@ -104,6 +104,16 @@ def test_an_array_counts_the_pairs_that_are_right_in_every_leaf(align, extracted
         assert found.to_dict()["arrays"][0]["set_f1"] == pytest.approx(sets[2])
 
 
+@pytest.mark.parametrize("align", ["position", "best_fit"])
+def test_other_aligners_count_pairs_by_the_same_rule(align):
+    scorer = compile_schema(obj(rows=array(PRICED, evaluation_config={"align": align})), semantics="extract-bench")
+    (wrong,), (right,) = (
+        scorer.score({"rows": priced(2.0, 4.0, 6.0)}, {"rows": priced(2, 4, last)}).fields for last in (5, 6)
+    )
+    assert (wrong.score, wrong.passed, right.passed) == (pytest.approx(2 / 3), False, True)
+    assert wrong.reason == "2 of 3 gold rows are right in every field; 3 rows paired, 0 missing, 0 invented"
+
+
 def test_nested_rows_and_further_checks_count_as_leaves_of_their_pair():
     schema = obj(rows=table(sku=EXACT, parts=array(INTEGER, evaluation_config={"align": "position"})))
     gold = [{"sku": "a", "parts": [1, 2]}, {"sku": "b", "parts": [3]}]

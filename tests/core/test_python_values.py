@@ -46,7 +46,7 @@ from pytest_extract.core.values import copied
 from pytest_extract.feedback import optimizer_metric
 from pytest_extract.systems import compare_systems, struct_evaluate
 from tests.loaded import load_everything
-from tests.strategies import json_values
+from tests.strategies import json_values, nested
 
 load_everything()
 
@@ -54,6 +54,10 @@ load_everything()
 class Kind(enum.Enum):
     BILL = "bill"
     ROWS = (1, 2)
+
+
+class Level(enum.IntEnum):
+    LOW = 1
 
 
 class Point(NamedTuple):
@@ -104,6 +108,7 @@ class Lazy(collections.abc.Mapping):
 
 DRESSED = [
     (Decimal("12.10"), 12.1),
+    (Decimal(12), 12),
     (Decimal("12.0"), 12.0),
     (Decimal("1E+3"), 1000),
     (Decimal("-0.001"), -0.001),
@@ -111,12 +116,15 @@ DRESSED = [
     (Decimal("0E-9000"), 0.0),
     (dt.date(2024, 1, 2), "2024-01-02"),
     (dt.datetime(2024, 1, 2, 3, 4, tzinfo=dt.UTC), "2024-01-02T03:04:00Z"),
+    (dt.datetime(2024, 1, 2, 3, 4, tzinfo=dt.timezone(dt.timedelta(hours=1))), "2024-01-02T03:04:00+01:00"),
     (dt.time(3, 4), "03:04:00"),
     (uuid.UUID(int=5), "00000000-0000-0000-0000-000000000005"),
     (PurePosixPath("a/b"), "a/b"),
     (Kind.BILL, "bill"),
     (Kind.ROWS, [1, 2]),
+    (Level.LOW, 1),
     (Point(1, 2), [1, 2]),
+    (collections.OrderedDict(a=1), {"a": 1}),
     (collections.UserDict(a=(1,)), {"a": [1]}),
     (types.MappingProxyType({"a": Decimal(1)}), {"a": 1}),
     (Lazy("a", "bb"), {"a": 1, "bb": 2}),
@@ -131,6 +139,7 @@ DRESSED = [
     ({Kind.BILL: 1}, {"bill": 1}),
     (np.int64(7), 7),
     (np.float32(0.5), 0.5),
+    (np.float64(0.1), 0.1),
     (np.longdouble(0.5), 0.5),
     (np.bool_(True), True),
     (np.str_("x"), "x"),
@@ -138,6 +147,7 @@ DRESSED = [
     (np.datetime64("2024-01-02T03:04:05", "ns"), "2024-01-02T03:04:05"),
     (np.datetime64("2024-01-02T03:04:05.000000001"), "2024-01-02T03:04:05.000000001"),
     (np.array(5), 5),
+    (np.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
     (np.array([(1, 2.5, "x")], dtype=[("a", "i4"), ("b", "f8"), ("c", "U4")]), [[1, 2.5, "x"]]),
     (np.array(["2024-01-02"], dtype="datetime64[ns]"), ["2024-01-02T00:00:00"]),
     (np.array([None, None], dtype=object), [None, None]),
@@ -151,7 +161,9 @@ NONE = [
     (b"x", "of type bytes is no JSON value"),
     (dt.timedelta(1), "of type timedelta is no JSON value; return a text, number or list"),
     (fractions.Fraction(1, 3), "of type Fraction"),
+    (1j, "of type complex"),
     (object(), "of type object"),
+    (int, "of type type"),
     ((x for x in ()), "of type generator"),
     (Decimal("0.1234567890123456789"), "has more digits than a JSON number keeps"),
     ({1: 2}, "the key 1 is of type int; JSON keys are texts"),
@@ -236,6 +248,11 @@ def containers(value):
     return found
 
 
+def test_what_a_case_file_may_nest_can_be_copied():
+    value = nested(200, objects=True)
+    assert copied(value) == value
+
+
 CODE = """
 import sys
 from pytest_extract.core.arguments import plain_json
@@ -243,7 +260,8 @@ plain_json({"a": (1,)})
 try:
     plain_json([object()])
 except ValueError:
-    assert "numpy" not in sys.modules
+    pass
+assert "numpy" not in sys.modules
 """
 
 
@@ -334,8 +352,13 @@ def test_equal_values_are_equal_however_they_are_made(schema, gold, output):
     ):
         assert found.measures["pass_rate"] == found.measures["f1"] == 1.0
         assert found.gates.schema.passed
-    wrong = score(Invoice, gold, {**JSON, "due": "2026-01-03"})
-    assert [str(leaf.path) for leaf in wrong.leaves if not leaf.passed] == ["due"]
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_a_wrong_value_is_told_on_either_side(value):
+    wrong = {**JSON, "due": "2026-01-03"}
+    for found in (score(Invoice, value, wrong), score(Invoice, wrong, value)):
+        assert [str(leaf.path) for leaf in found.leaves if not leaf.passed] == ["due"]
 
 
 @pytest.mark.parametrize(("value", "message"), NO_JSON)

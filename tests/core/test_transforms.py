@@ -55,6 +55,7 @@ def test_any_value_is_transformed_or_refused_with_a_reason(name, value):
         ("type_convert", {"to": "int"}, "7.0", 'type_convert needs a value that can become int, got a string: "7.0"'),
         ("type_convert", {"to": "bool"}, 1.0, "type_convert needs a value that can become bool, got a number: 1.0"),
         ("type_convert", {"to": "int"}, float("inf"), "can become int"),
+        ("type_convert", {"to": "float"}, 10**400, "can become float"),
         ("sort_items", {}, "ab", "sort_items needs an array"),
     ],
 )
@@ -82,3 +83,5 @@ def test_a_transform_can_be_tried_out():
     assert transform_value("round_digits", 2.675, {"digits": 2}) == 2.67
     with pytest.raises(ConfigError, match=r"no transform 'lower'; did you mean 'lowercase'\?"):
         transform_value("lower", "A")
+    with pytest.raises(ConfigError, match="needs the parameter 'digits'"):
+        transform_value("round_digits", 1)

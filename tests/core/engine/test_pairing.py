@@ -54,6 +54,12 @@ KEYS = {
         [*named((True, "n", 1)), {"name": "z"}, *skus("a")],
         [(1, 0)],
     ),
+    "not usable, where typos are forgiven": (
+        FORGIVING,
+        named((None, "n", 1), ("a", "m", 2)),
+        named((None, "n", 1), (None, "q", 3)),
+        [(0, 0)],
+    ),
     "a key of many digits": (BY_KEY, skus(10**5000, 1), skus(1, 10**5000, 10**5000 + 1), [(0, 1), (1, 0)]),
     "a typo": (BY_KEY, skus("SKU-10023"), skus("SKU-10O23"), []),
     "a typo forgiven": (FORGIVING, skus("SKU-10023", "SKU-10024"), skus("SKU-10O24", "SKU-10023"), [(0, 1), (1, 0)]),

@@ -84,6 +84,7 @@ def bad(kind: str | None, name: str, reply: Reply) -> Behaviour:
     return Behaviour(name, [reply], "failed", kind)
 
 
+NO_NUMBERS = {"prompt_tokens": "many", "completion_tokens": None}
 BEHAVIOURS = (
     mended("good"),
     mended("429 twice, then good", rate_limited(), rate_limited()),
@@ -96,6 +97,7 @@ BEHAVIOURS = (
     broken("500 with a page", Reply(status=500, body="<html><b>Oops</b></html>")),
     mended("502, then good", server_error(502)),
     mended("503 twice, then good", server_error(503), server_error(503)),
+    broken("503 for ever", server_error(503)),
     broken("529 for ever", server_error(529)),
     broken("401", failed(401, "Incorrect API key provided"), calls=1),
     broken("403", failed(403, "no access"), calls=1),
@@ -124,7 +126,7 @@ BEHAVIOURS = (
     broken("shape: an error with status 200", Reply(body={"error": {"message": "overloaded", "type": "error"}})),
     broken("shape: nested 100,000 deep", Reply(body="[" * 100_000)),
     Behaviour("shape: no usage", [Reply(body={k: v for k, v in GOOD.body.items() if k != "usage"})], "passed"),
-    Behaviour("shape: usage of texts", [shaped(usage={"prompt_tokens": "many"})], "passed broken", None, ATTEMPTS),
+    Behaviour("shape: usage of texts", [shaped(usage=NO_NUMBERS)], "passed broken", None, ATTEMPTS),
     bad("context_length", "context length", context_length()),
     bad("empty_response", "empty answer", empty()),
     bad("empty_response", "content null", message(None)),

@@ -61,6 +61,10 @@ def decide(results):
     return totals.decisions
 
 
+UNSURE = SCORER.score({"a": 1}, {"a": 1}).record()
+INVALID = SCORER.score({"a": 1}, {"a": {"value": "x", "confidence": 1}}, confidence="wrapper").record()
+
+
 @pytest.mark.parametrize(
     ("score", "rule", "counts"),
     [
@@ -75,20 +79,15 @@ def decide(results):
             AutoAccept(fields={"b": 0.9}),
             AcceptedCounts(decided=2, accepted=1, wrong=1),
         ),
-        (SCORER.score({"a": 1}, {"a": 1}).record(), RULE, AcceptedCounts(decided=1)),  # without a confidence
-        (
-            SCORER.score(
-                {"a": 1}, {"a": {"value": "x", "confidence": 1}}, confidence="wrapper"
-            ).record(),  # breaks the schema
-            RULE,
-            AcceptedCounts(decided=1),
-        ),
+        (UNSURE, RULE, AcceptedCounts(decided=1)),
+        (INVALID, RULE, AcceptedCounts(decided=1)),
     ],
 )
 def test_values_at_and_above_the_threshold_of_their_field_are_accepted(score, rule, counts):
     found = count_accepted(score.leaves, rule, usable=score.gates.structural)
     assert found == counts
     assert found.coverage == counts.accepted / counts.decided
+    assert found.precision == 1 - counts.wrong
 
 
 def test_a_precision_is_shown_with_enough_cases_only():

@@ -84,6 +84,7 @@ def test_a_report_of_our_own_results():
         [
             row(gold="x", extracted="x"),
             row(gold=None, extracted=None, reason="both are null"),
+            row("array_llm", reason="both are absent: gold empty, extracted missing"),
             row("number_tolerance", "mismatch", 0.0, "b.c", gold=1, extracted=2),
             row("string_semantic", "mismatch", 0.3, "b.d", gold="p", extracted="q"),
             row("boolean_exact", "omission", 0.0, "e", gold=True),
@@ -91,14 +92,14 @@ def test_a_report_of_our_own_results():
             row(status="skipped", score=0.0, path="g"),
         ]
     )
-    assert (report.evaluated, report.passed, report.failed) == (6, 2, 4)
-    assert dataclasses.asdict(report.confusion) == {"tp": 1, "fp": 1, "fn": 3, "tn": 1}
+    assert (report.evaluated, report.passed, report.failed) == (7, 3, 4)
+    assert dataclasses.asdict(report.confusion) == {"tp": 1, "fp": 1, "fn": 3, "tn": 2}
     rates = (report.confusion.precision, report.confusion.recall, report.confusion.f1)
     assert rates == pytest.approx((0.5, 0.25, 1 / 3))
     assert report.fail_prefixes == {"b": 2, "e": 1, "f": 1}
     reasons = {"numeric_mismatch": 1, "semantic_mismatch": 1, "extracted_absent": 1, "gold_absent": 1}
     assert report.fail_reasons == reasons
-    assert report.judged.buckets == {"0.2-0.4": 1}
+    assert report.judged.buckets == {"0.2-0.4": 1, "0.8-1.0": 1}
 
 
 def score(passed, fields, *, schema=True, failure=None, skipped=0):

@@ -160,7 +160,14 @@ def test_failures_count_outputs_and_values():
 
 @pytest.mark.parametrize(
     ("gold", "extracted", "kind"),
-    [(1, 2.5, "wrong value"), (1, "1", "wrong type"), (True, 1, "wrong type"), (MISSING, 1, "wrong value")],
+    [
+        (1, 2.5, "wrong value"),
+        (1, "1", "wrong type"),
+        (True, 1, "wrong type"),
+        ([1], "a", "wrong type"),
+        ("a", "b", "wrong value"),
+        (MISSING, 1, "wrong value"),
+    ],
 )
 def test_a_mismatch_is_of_the_type_or_of_the_value(gold, extracted, kind):
     leaf = field_result("a", 1, 2, score=0.0)._replace(gold=gold, extracted=extracted, status=Status.MISMATCH)

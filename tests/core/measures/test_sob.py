@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_extract import score
 from pytest_extract.core.gates import GateConfig
@@ -97,6 +99,7 @@ def test_other_modalities_gate_softly_and_a_case_may_choose_its_gate():
     [
         ({"properties": {"a": {"type": "string"}}}, {"a": "x"}, 0),  # no `type: object` on the way
         ({"type": "object", "properties": {"a": {"type": ["string", "null"]}}}, {"a": None}, 0),
+        ({"type": "object", "properties": {"a": {"type": ["string", "null"]}}}, {"a": "x"}, 1),
         ({"type": "object", "properties": {"a": {"type": ["string", "integer"]}}}, {"a": 2}, 1),
         ({"type": "object", "properties": {"a": {"type": ["string", "integer", "null"]}}}, {"a": None}, 1),
         ({"type": "object", "properties": {"a": {"type": ["null"]}}}, {"a": None}, 1),
@@ -105,6 +108,7 @@ def test_other_modalities_gate_softly_and_a_case_may_choose_its_gate():
         ({"type": "object", "properties": {"a": {"type": "number"}}}, {"a": True}, 0),
         ({"type": "object", "properties": {"a.b": {"type": "string"}}}, {"a.b": "x"}, 0),
         ({"type": "object", "properties": {"a[x]": {"type": "string"}}}, {"a[x]": "x"}, 1),
+        ({"type": "object", "properties": {"a[": {"type": "string"}}}, {"a[": "x"}, 1),
         ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1, 2], [3.0]], 2),
         ({"type": "array", "items": [{"type": "string"}]}, ["x"], 0),
     ],
@@ -117,6 +121,7 @@ def test_declared_types(schema, value, typed):
     ("gold", "value", "score"),
     [
         ("a", "the", 1.0),
+        ("", "an", 1.0),
         ("the", "the cat", 0.0),
         ("null", None, 1.0),
         (None, "null", 1.0),
@@ -130,11 +135,23 @@ def test_declared_types(schema, value, typed):
         ("snake_case", "snake case", 0.0),
         ("北京 市", "北京市", 0.0),
         ("x x y", "x y y", 2 / 3),
+        ("one two three " * 10, "three two one " * 10, 1.0),
         pytest.param(10**5000, 10**5000, 1.0, id="5001 digits"),
     ],
 )
 def test_token_f1(gold, value, score):
     assert token_f1(gold, value) == pytest.approx(score)
+
+
+@given(*[st.text(alphabet="abThen ,_-\x1c\x85éß1", max_size=60)] * 2)
+def test_words_are_those_of_a_search_in_the_text(gold, value):
+    ours, theirs = (
+        Counter(word for word in re.findall(r"\w+", text.lower()) if word not in {"a", "an", "the"})
+        for text in (gold, value)
+    )
+    assert words(gold) == ours
+    both, shared = ours.total() + theirs.total(), (ours & theirs).total()
+    assert token_f1(gold, value) == (2 * shared / both if ours and theirs else float(both == 0))
 
 
 def test_words_of_a_long_text_lose_articles_and_punctuation():
@@ -197,6 +214,7 @@ def test_a_copy_is_perfect(value):
         ({"a[0]b": {"type": "string"}}, {"a[0]b": "v"}, {"type_safety": 0.0}),
         # brackets without a number stop the published program: read as any key
         ({"a[x]": {"type": "string"}}, {"a[x]": "v"}, {"type_safety": 1.0}),
+        ({"a[": {"type": "string"}}, {"a[": "v"}, {"type_safety": 1.0}),
     ],
 )
 def test_paths_of_odd_names(schema, value, measures):
@@ -204,9 +222,45 @@ def test_paths_of_odd_names(schema, value, measures):
     assert {name: found[name] for name in measures} == measures
 
 
+required_names = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4)
+with_required = st.recursive(
+    st.sampled_from([{"type": "string"}, {}, True, {"type": "array"}, {"type": "object", "required": ["a"]}]),
+    lambda inner: (
+        st.builds(
+            lambda required, properties: {"type": "object", "required": required, "properties": properties},
+            required_names | st.just("ab"),
+            st.dictionaries(st.sampled_from(["a", "b"]), inner, max_size=2),
+        )
+        | st.builds(lambda items: {"type": "array", "items": items}, inner)
+    ),
+    max_leaves=8,
+)
+rows_and_keys = st.recursive(
+    st.none(),
+    lambda inner: (
+        st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3) | st.lists(inner, min_size=1, max_size=2)
+    ),
+    max_leaves=10,
+)
+
+
+@given(schema=with_required, value=rows_and_keys)
+def test_required_keys_are_missed_one_by_one(schema, value):
+    declared = DocumentSchema(schema)
+    missing = sorted({path for path in declared.required if not exists(value, re.findall(r"\[\]|\w+", path))})
+    assert declared.missing(path_map(value)[1]) == missing
+
+
+def exists(node, steps):
+    """Whether some row along the steps has a key, by going there."""
+    if not steps:
+        return True
+    if steps[0] == "[]":
+        return isinstance(node, list) and any(exists(row, steps[1:]) for row in node)
+    return isinstance(node, dict) and steps[0] in node and exists(node[steps[0]], steps[1:])
+
+
 A_ROW = {"type": "object", "required": ["a"], "properties": {"a": {}}}
-
-
 ROWS_OF_B = {"type": "object", "required": ["b"], "properties": {"b": {"type": "array", "items": A_ROW}}}
 
 

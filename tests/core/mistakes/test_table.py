@@ -204,9 +204,10 @@ ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
             "wrapped",
             "all of it stands as JSON in a text in 2 rows",
         ),
-        ({"rows": ROWS}, {"rows": [*ROWS, {"sku": None, "price": None}]}, "invented_row", "row 2 is empty"),
         # the value of another field before what its digits look like
         (TAXED, TAXED | {"net": 119}, "other_value", "the value of `tax`"),
+        (TAXED, TAXED | {"total": 119}, "other_value", "the value of `tax`"),
+        (TAXED, TAXED | {"total": 1190}, "other_value", "the value of `net`"),
         (TAXED, TAXED | {"net": 1309}, "other_value", "the value of `total`"),
         (TAXED, TAXED | {"number": "2024-181"}, "other_value", "the value of `order`"),
         (TAXED, TAXED | {"total": 1309.5}, "other_value", "the value of `discount`"),
@@ -214,6 +215,11 @@ ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
 )
 def test_a_mistake_that_several_rules_know(gold, extracted, kind, text):
     assert [(each.kind, each.text) for each in named(gold, extracted)] == [(kind, text)]
+
+
+def test_a_row_of_nulls_is_named_at_its_list():
+    (found,) = named({"rows": ROWS}, {"rows": [*ROWS, {"sku": None, "price": None}]})
+    assert (found.kind, [str(path) for path in found.paths], found.text) == ("invented_row", ["rows"], "row 2 is empty")
 
 
 @pytest.mark.parametrize(

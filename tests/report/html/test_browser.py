@@ -379,6 +379,22 @@ def test_the_heat_map_sorts_and_opens_cases(show):
     assert view.open == "b"
 
 
+def test_the_heat_map_has_all_columns_of_the_data_and_the_axis_of_a_plot_numbers(show):
+    names = [f"f{index}" for index in range(60)]
+    scorer = compile_schema({"type": "object", "properties": dict.fromkeys(names, TEXT)})
+    gold = dict.fromkeys(names, "a")
+    costs = {"small": 0.001, "large": 0.02}
+    view = show(
+        *(
+            scored("a", dict.fromkeys(names, model), gold=gold, scorer=scorer, model=model, cost_usd=cost)
+            for model, cost in costs.items()
+        )
+    )
+    assert view.count("#heat-table thead button") == [60]
+    axis = view.texts("#ranking text[y='192']")
+    assert (axis[0], axis[-1]) == ("1,000", "20,000")
+
+
 def test_an_earlier_page_is_compared_by_the_reader(show, tmp_path):
     now = {name: scored(name, wrong(total=1)) for name in "ade"} | {name: scored(name, GOLD) for name in "bc"}
     now["dear"] = replace(scored("dear", GOLD), outcome=Outcome.FAILED)
@@ -410,8 +426,10 @@ def test_an_earlier_page_is_compared_by_the_reader(show, tmp_path):
     assert [*chips][-1] == "c"
     compare("other.html", "other.html is no page of this kind")
     assert "owned" not in view.driver.title
+    compare("then.html", "5 not as on the earlier page")
     view.click("#all")
     assert view.one("#shown").text == "6 cases"
+    assert view.texts("#list .chip") == []
 
 
 # --- documents and outputs
@@ -444,7 +462,7 @@ def test_a_field_shows_its_place_and_a_place_its_field(show):
     assert view.one("details[open] .f-match").is_displayed()
 
 
-def test_an_html_document_is_rendered_with_its_places(show, browser, tmp_path):
+def test_an_html_document_is_rendered_with_its_places_marked_both_ways(show, browser, tmp_path):
     view = show(scored("a", wrong(total=1.5)), document=written(tmp_path / "letter.html", HTML_LETTER))
     assert view.texts(".paper .rendered tr") == ["Items", "Bolt 2.50", "Nut 1.50"]
     assert view.one(".paper .rendered th").get_attribute("colspan") == "2"
@@ -452,9 +470,22 @@ def test_an_html_document_is_rendered_with_its_places(show, browser, tmp_path):
     assert view.one(".paper .rendered").text.split("\n")[:2] == ["Invoice 118", "Invoice 😀 of ACME GmbH"]
     view.hover("#case .f")
     view.until(lambda: view.marked == ["1.50", "907", ".20"])  # a place goes on in the next element
+    view.click("//mark[.='907']")
+    view.until_focus("total")
+    view.click("//mark[starts-with(., 'ACME')]")
+    view.until_focus("vendor")
     window(browser, 390)
     view.assert_fits()
     view.assert_quiet()
+
+
+def test_a_place_of_several_fields_has_one_mark(show):
+    items = [{"name": "Bolt", "price": 9}, {"name": "Nut", "price": 8}]
+    gold = wrong(items=[{**item, "price": 2.5} for item in items])
+    view = show(scored("a", wrong(items=items), gold=gold), document=Document(text="2.5"))
+    assert view.count(".mark") == [1]
+    view.all("#case .f .place.gold")[1].click()
+    assert view.marked == ["2.5"]
 
 
 def test_a_pdf_has_boxes_over_its_pages(show, tmp_path):

@@ -222,3 +222,9 @@ def test_no_cell_of_the_csv_is_a_formula_and_each_can_be_read_anywhere(text):
     (row,) = csv.DictReader(io.StringIO(written, newline=""))
     assert (row["pattern"], row["extracted"]) == (CELLS[text], "")
     assert json.loads(row["gold"]) == text
+
+
+def test_null_in_the_csv_is_no_missing_value():
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(field_result("a", None)))
+    (row,) = csv.DictReader(io.StringIO(csv_table(RunReport(results=[case("c", Outcome.FAILED, attempt)]))))
+    assert (row["gold"], row["extracted"]) == ("null", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,17 @@ import pytest
 from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.litellm import LitellmExtractor, LlmError, check_model, load_litellm, price, price_table
-from tests.llm_server import MODEL, LlmServer, answer, dripping, failed, llm_server
+from tests.llm_server import (
+    MODEL,
+    LlmServer,
+    answer,
+    context_length,
+    dripping,
+    empty,
+    failed,
+    llm_server,
+    truncated,
+)
 from tests.llm_server import refused as declined
 from tests.plugin.conftest import GOLD, refused, results
 
@@ -40,9 +51,13 @@ def write_documents(write_case):
 
 REPLIES = {
     "bare": RIGHT,
-    "fenced": answer(f"Here:\n```json\n{json.dumps(GOLD)}\n```"),
+    "cut": truncated('{"vendor": "AC'),
     "declined": declined("I cannot"),
     "down": failed(401, "Incorrect API key"),
+    "empty": empty(),
+    "fenced": answer(f"Here:\n```json\n{json.dumps(GOLD)}\n```"),
+    "long": context_length(),
+    "rejected": failed(400, "Invalid schema for response_format 'extraction'"),
 }
 
 
@@ -50,10 +65,18 @@ def test_a_model_is_called_where_there_is_no_extractor(write_case, run, llm_serv
     llm_server.otherwise = lambda body: next(REPLIES[name] for name in REPLIES if f"a {name} one" in json.dumps(body))
     for name in REPLIES:
         write_case(name, f"a {name} one")
-    told = ["  refusal: *I cannot*", "BROKEN: *Incorrect API key*", "tokens: 33 in, 21 out; cost: *"]
-    result = run(ASKED, passed=2, failed=2, lines=told)
+    told = [
+        "  truncated_json: cut at the token limit (finish_reason=length)*",
+        "  refusal: *I cannot*",
+        "BROKEN: *Incorrect API key*",
+        "  empty_response: *",
+        "  context_length:*",
+        "  schema_rejected:*",
+        "tokens: 55 in, 35 out; cost: *",
+    ]
+    result = run(ASKED, passed=2, failed=6, lines=told)
     result.stdout.no_fnmatch_line("*Traceback*")
-    assert len(llm_server.requests) == 4
+    assert len(llm_server.requests) == 8
 
 
 def test_a_project_s_extractor_goes_before_the_built_in_one(write_case, run, llm_server, echo):
@@ -166,16 +189,16 @@ def test_what_calls_need_is_imported_in_pytests_own_thread(pytester, write_case,
 # errors of a provider
 
 
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [
-        (401, "Incorrect API key provided"),
-        (403, "Project has no access to it"),
-        (404, "The model `test-model` does not exist"),
-        (400, "invalid model ID"),
-        (429, "You exceeded your current quota"),
-    ],
-)
+PERMANENT = [
+    (401, "Incorrect API key provided"),
+    (403, "Project has no access to it"),
+    (404, "The model `test-model` does not exist"),
+    (400, "invalid model ID"),
+    (429, "You exceeded your current quota"),
+]
+
+
+@pytest.mark.parametrize(("status", "message"), PERMANENT)
 def test_after_three_equal_permanent_errors_no_call_is_made(llm_server, status, message):
     llm_server.otherwise = failed(status, message)
     extractor = LitellmExtractor(model=MODEL)
@@ -185,12 +208,17 @@ def test_after_three_equal_permanent_errors_no_call_is_made(llm_server, status, 
     assert len(llm_server.requests) == 3
 
 
-def test_a_run_ends_such_calls_and_tells_the_cause_once(write_documents, run, llm_server):
-    llm_server.otherwise = failed(401, "Incorrect API key provided: not-a-key")
-    write_documents(12)
-    told = [f"BROKEN: {MODEL}: *Incorrect API key*", "no call of this model can succeed: *", "11 more cases failed *"]
-    run(ASKED, ONE_BY_ONE, "-q", failed=12, lines=told)
-    assert len(llm_server.requests) == 3
+def test_a_run_ends_such_calls_of_each_model_and_tells_their_cause_once(write_documents, run, llm_server):
+    errors = {f"test-model-{status}": (status, message) for status, message in PERMANENT}
+    llm_server.otherwise = lambda body: failed(*errors[body["model"]])
+    write_documents(6)
+    models = [f"--extract-model=openai/{name}" for name in errors]
+    result = run(*models, ONE_BY_ONE, "-q", failed=6 * len(errors))
+    assert Counter(request.body["model"] for request in llm_server.requests) == dict.fromkeys(errors, 3)
+    told = [f"BROKEN: openai/{name}: *{message}*" for name, (_, message) in errors.items()]
+    result.stdout.fnmatch_lines_random(told)
+    assert result.stdout.str().count("5 more cases failed for the same reason: ") == len(errors)
+    assert result.stdout.str().count("\nno call of this model can succeed: ") == len(errors)
 
 
 def test_a_judge_without_access_is_asked_three_times(write_case, run, llm_server, echo):

@@ -22,6 +22,7 @@ BRIEF = "  vendor  ACME Gmb?H→h?  only the case differs"
     [
         ("--tb=auto", DIFF, 1),
         ("--tb=auto -n1", DIFF, 1),
+        ("--tb=long", DIFF, 1),
         ("--tb=short", BRIEF, 1),
         ("--tb=native", DIFF, 1),
         ("--tb=line", "", 1),
@@ -113,7 +114,9 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize(("args", "width"), [("-vv", "160"), ("--tb=short", "160"), ("--extract-gate=none", "80")])
+@pytest.mark.parametrize(
+    ("args", "width"), [("-q", "80"), ("-vv", "160"), ("--tb=short", "160"), ("--extract-gate=none", "80")]
+)
 def test_no_text_of_a_model_is_a_command_of_a_ci_service(
     pytester, write_extractor, write_suite, run, monkeypatch, args, width
 ):
@@ -190,6 +193,8 @@ def test_what_keeps_a_case_from_passing_is_told(write_case, run, echo):
     bounds = {"fields": {"items[].price": 0.9, "vendor": 0.9}, "precision": 0.99, "value_accuracy": 0.5}
     write_case("e", {**BAD, "items": [GOLD["items"][0], {"name": "Nut", "price": 11}]}, thresholds=bounds)
     write_case("f", {**GOLD, "total": "12.50"})
+    undeclared = {"gold": {"meta": {"a": [1, 2], "b": "x"}}, "schema": {"properties": {"meta": {}}}}
+    write_case("g", {"meta": {"a": [1, 3], "c": True}}, **undeclared)
     told = [
         "*2 of 3 fields passed",
         "*total *mismatch*",
@@ -202,8 +207,10 @@ def test_what_keeps_a_case_from_passing_is_told(write_case, run, echo):
         "  pass_rate 0 is below 1, by 1: the schema gate failed",
         "  schema gate: *total*",
         "*total *mismatch*",
+        "*meta *mismatch*",
+        "*a?1? 2→3*",
     ]
-    run(passed=1, failed=5, lines=told)
+    run(passed=1, failed=6, lines=told).stdout.no_fnmatch_line("  items?0?.price *")
 
 
 @plain_and_workers
@@ -254,7 +261,7 @@ def broken(write_case, write_extractor):
     return write
 
 
-@pytest.mark.parametrize("args", [[], ["-n1"], ["--tb=short"], ["--tb=line"], ["--tb=no"]], ids=str)
+@pytest.mark.parametrize("args", [[], ["-n1"], ["--tb=long"], ["--tb=short"], ["--tb=line"], ["--tb=no"]], ids=str)
 def test_many_cases_of_one_cause_are_few_lines(pytester, broken, run, args):
     broken(40)
     told = "BROKEN c*.extract.yaml::c* - and 39 more cases: ConnectionError: provider is down"

@@ -92,6 +92,7 @@ def test_what_changed_is_told_path_by_path():
     reversed_rows = right._replace(rows=right.rows[::-1])
     assert digest_of(reversed_rows) != digest_of(right)
     assert row_changes(right, reversed_rows) == ["the same rows in another order"]
+    assert digest_of(right._replace(measures=[{**right.measures[0], "f1": 0.5}])) != digest_of(right)
 
 
 def test_new_gone_and_changed_comparisons_are_named():

@@ -15,7 +15,7 @@ from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import MISSING
 
 Json = Any
-NAMES = ("a", "b", "c", "id", "a.b", "[0]", "x[].y", 'q"uote', "it's", "", "ключ", "\ud800", "a\nb", "*", "~1/", "$ref", "items")  # fmt: skip
+NAMES = ("a", "b", "c", "id", "a.b", "[0]", "x[].y", 'q"uote', "it's", "", "ключ", "\ud800", "a\nb", "-1", "*", "~1/", "$ref", "items")  # fmt: skip
 PLAIN_NAMES = NAMES[:4]
 FORMATS = ("date", "date-time", "email", "uri", "uuid", "ipv4", "no-such-format", "regex", "")
 PATTERNS = ("^a", "x$", "[0-9]+", "(", "\\p{L}", "^(a+)+$", "(a|a)*b", "(?<=a)b", "\\d{1,400}", "")
@@ -61,6 +61,7 @@ NESTED = (
     nested(300, [None]),
     [[], [[]], [None], [{}]],
     {"": {"": {"": None}}},
+    [True, 1, 1.0, "1", None, [], {}],
 )
 HOSTILE = (*INFINITE, *NUMBERS, *TEXTS, *NESTED, "nan", "  ", "a" * 30 + "!", {name: name for name in NAMES})
 SCALARS = (None, True, False, 0, 1, 1.0, 2.5, -3, 10, "", "x", "X ", "1", "a", "b", "ACME GmbH", "acme  gmbh", "2024-03-15", "1,234.50 EUR", "5 kg")  # fmt: skip
@@ -258,7 +259,7 @@ class Maker:
 
     def _transforms(self) -> list[Json]:
         found: list[Json] = []
-        for name in self.rng.sample([*TRANSFORMS], self.rng.randint(1, 3)):
+        for name in self.rng.choices([*TRANSFORMS], k=self.rng.randint(1, 3)):
             spec = TRANSFORMS[name]
             params = dict(self.one(*spec.examples)[2]) if spec.examples else {}
             if spec.params and self.maybe(0.2):
@@ -361,8 +362,9 @@ class Maker:
             return [*value[:place], self.changed(value[place], inside.get("items")), *value[place + 1 :]]
         if isinstance(value, str) and value and roll < 0.4:
             return self.one(value.upper(), value + " ", value[:-1], f" {value}", value + "x", value[::-1])
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**9 and roll < 0.4:
-            return self.one(value + 1, -value, value * 1.0005, str(value))
+        if isinstance(value, int | float) and not isinstance(value, bool) and roll < 0.4:
+            fits = isinstance(value, float) or abs(value) < 10**9
+            return self.one(value + 1, -value, *((value * 1.0005, str(value)) if fits else (value - 1,)))
         return self.value(schema, 2) if self.maybe(0.8) else self.any_json(1)
 
 

@@ -292,6 +292,7 @@ def beside_others(rounds: int) -> None:
     rows: list[tuple[str, list[Document], bool]] = [
         ("10-Q by position, 10 % wrong", [(form, mistaken(form, 0.1))], True),
         ("10-Q by best fit, 10 % wrong", [(form, mistaken(form, 0.1))], False),
+        ("10-Q by best fit, shuffled, 10 % wrong", [(form, shuffled(mistaken(form, 0.1), random.Random(1)))], False),
         ("research paper by best fit, 8 wrong", [(study, mistaken(study, 8))], False),
         (f"{len(small)} small cases, each with its own schema: compile and score", small, False),
         ("1,000 shuffled rows of six fields, 10 % changed", [table(1_000, 0.1)], False),
@@ -308,13 +309,19 @@ def beside_others(rounds: int) -> None:
 
 def bad_shapes(rounds: int) -> None:
     """Print what the documents cost that suit best fit least."""
-    rng = random.Random(7)
-    texts = {"texts": [words(rng, rng.randint(20, 44)) for _ in range(4_700)]}
-    lists = nested_lists(rng, 26)
-    shapes: dict[str, tuple[Document, str]] = {
-        "4,700 long texts, fuzzy, 10 % wrong": ((texts, mistaken(texts, 0.1)), "string_fuzzy"),
-        "4,700 long texts, fuzzy, all wrong": ((texts, mistaken(texts, 4_700)), "string_fuzzy"),
-        "three nested lists of 26, shuffled, 8 wrong": ((lists, shuffled(mistaken(lists, 8), rng)), ""),
+    study = shared("academic/research/pdf+gold/shah24--flashattention-3.gold.json", paper)
+    shapes: dict[str, tuple[Document, str]] = {}
+    for size in (1_081, 4_700):
+        rng = random.Random(7)
+        texts = {"texts": [words(rng, rng.randint(20, 44)) for _ in range(size)]}
+        shapes[f"{size:,} long texts, fuzzy, 10 % wrong"] = (texts, mistaken(texts, 0.1)), "string_fuzzy"
+        shapes[f"{size:,} long texts, fuzzy, all wrong"] = (texts, mistaken(texts, size)), "string_fuzzy"
+    for size in (8, 26):
+        lists = nested_lists(random.Random(7), size)
+        output = shuffled(mistaken(lists, 8), random.Random(1))
+        shapes[f"three nested lists of {size}, shuffled, 8 wrong"] = (lists, output), ""
+    shapes |= {
+        "research paper, 100 leaves wrong": ((study, mistaken(study, 100)), ""),
         "8,400 shuffled rows of six fields, 10 % changed": (table(8_400, 0.1), ""),
         "8,400 shuffled rows of six fields, every one changed": (table(8_400, 1.0), ""),
     }

@@ -486,6 +486,10 @@ class _Both(io.TextIOBase):
     def write(self, text: str) -> int:
         return max(file.write(text) for file in self._files)
 
+    def flush(self) -> None:
+        for file in self._files:
+            file.flush()
+
 
 if __name__ == "__main__":
     main()

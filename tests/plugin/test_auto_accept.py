@@ -81,6 +81,9 @@ def test_a_precision_that_is_missed_fails_the_run_and_the_command_shows_calibrat
     (variant,) = json.loads(report("--calibration", "--json")[1])
     assert variant["overall"]["error"]["mean"] == pytest.approx(0.35)
     assert variant["fields"]["total"]["accuracy"]["mean"] == 0.75
+    status, told = report("--calibration", "--by", "supplier")
+    assert status == 2
+    assert "--by has no effect with --calibration" in told
 
 
 def test_its_measures_have_thresholds_baselines_and_reports(pytester, write, run, report):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -45,6 +44,22 @@ def extractor():
         return document.text
     return extract
 """
+EXTRACTOR = """
+import json, os, pathlib, threading, time, pytest
+from pytest_extract import Extraction
+
+HERE = pathlib.Path(__file__).parent
+
+@pytest.fixture{fixture}
+def extractor({needs}):
+    def extract({arguments}):
+        with (HERE / "calls").open("a") as log:
+            log.write("x")
+        {body}
+    return extract
+"""
+GREEN, RED, STOPPED = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED
+plain_and_workers = pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["plain", "n1"])
 
 
 @pytest.fixture(scope="session")
@@ -71,18 +86,7 @@ def quiet_plugins(compiled_modules: None, pytester: pytest.Pytester, monkeypatch
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 
 
-@pytest.fixture
-def write_case(pytester: pytest.Pytester) -> Callable[..., None]:
-    """Write `NAME.extract.yaml` with an inline document whose text is the output that the echo extractor gives."""
-
-    def write(name: str, output: object = GOLD, **keys: object) -> None:
-        text = output if isinstance(output, str) else json.dumps(output)
-        case = {"text": text, "schema": SCHEMA, "gold": GOLD, **keys}
-        path = pytester.path / f"{name}.extract.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(case), encoding="utf-8")
-
-    return write
+# what a project has
 
 
 @pytest.fixture
@@ -100,6 +104,48 @@ def write_files(pytester):
 
 
 @pytest.fixture
+def write_case(write_files):
+    """Write `NAME.extract.yaml` with an inline document whose text is the output that the echo extractor gives."""
+
+    def write(name, output=GOLD, **keys):
+        text = output if isinstance(output, str) else json.dumps(output)
+        write_files({f"{name}.extract.yaml": {"text": text, "schema": SCHEMA, "gold": GOLD, **keys}})
+
+    return write
+
+
+@pytest.fixture
+def write_suite(write_files):
+    """Write all.extract.yaml: cases `c0`, `c1`, ... whose document is the gold as JSON, where they name nothing else."""
+
+    def write(cases, name="all", **defaults):
+        full = [
+            {"id": f"c{number}", **({"text": json.dumps(case["gold"])} if "gold" in case else {}), **case}
+            for number, case in enumerate(cases)
+        ]
+        write_files({f"{name}.extract.yaml": {"defaults": defaults, "cases": full}})
+
+    return write
+
+
+@pytest.fixture
+def echo(write_files):
+    write_files({"conftest.py": ECHO})
+
+
+@pytest.fixture
+def write_extractor(write_files):
+    """Write a conftest.py whose extractor has this body and appends to the file `calls`."""
+
+    def write(body, arguments="document", needs="", fixture="(scope='session')", folder="."):
+        lines = textwrap.indent(textwrap.dedent(body), " " * 8).strip()
+        text = EXTRACTOR.format(body=lines, arguments=arguments, needs=needs, fixture=fixture)
+        write_files({f"{folder}/conftest.py": text})
+
+    return write
+
+
+@pytest.fixture
 def add_to_conftest(pytester):
     """Add lines to conftest.py, after those of `write_extractor`."""
 
@@ -110,71 +156,7 @@ def add_to_conftest(pytester):
     return add
 
 
-@pytest.fixture
-def echo(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(ECHO)
-
-
-# What most tests of a run need: an extractor, a suite in one file, what the run said and what it wrote.
-
-EXTRACTOR = """
-import json, os, pathlib, threading, time, pytest
-from pytest_extract import Extraction
-
-HERE = pathlib.Path(__file__).parent
-
-@pytest.fixture{fixture}
-def extractor({needs}):
-    def extract({arguments}):
-        with (HERE / "calls").open("a") as log:
-            log.write("x")
-        {body}
-    return extract
-"""
-plain_and_workers = pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["plain", "n1"])
-
-
-@pytest.fixture
-def write_extractor(pytester):
-    """Write a conftest.py whose extractor has this body and appends to the file `calls`."""
-
-    def write(body, arguments="document", needs="", fixture="(scope='session')", folder="."):
-        lines = textwrap.indent(textwrap.dedent(body), " " * 8).strip()
-        text = EXTRACTOR.format(body=lines, arguments=arguments, needs=needs, fixture=fixture)
-        pytester.path.joinpath(folder, "conftest.py").write_text(text, encoding="utf-8")
-
-    return write
-
-
-@pytest.fixture
-def calls(pytester):
-    """Count the calls of `write_extractor` since the last count."""
-
-    def count():
-        log = pytester.path / "calls"
-        made = len(log.read_text()) if log.exists() else 0
-        log.unlink(missing_ok=True)
-        return made
-
-    return count
-
-
-@pytest.fixture
-def write_suite(pytester):
-    """Write all.extract.yaml: cases `c0`, `c1`, ... whose document is the gold as JSON, where they name nothing else."""
-
-    def write(cases, name="all", **defaults):
-        full = [
-            {"id": f"c{number}", **({"text": json.dumps(case["gold"])} if "gold" in case else {}), **case}
-            for number, case in enumerate(cases)
-        ]
-        content = json.dumps({"defaults": defaults, "cases": full})
-        (pytester.path / f"{name}.extract.yaml").write_text(content, encoding="utf-8")
-
-    return write
-
-
-GREEN, RED, STOPPED = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED
+# what a run did, said and wrote
 
 
 @pytest.fixture
@@ -208,3 +190,16 @@ def results(pytester, name="r.jsonl"):
 
 def text_of(pytester, name):
     return (pytester.path / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def calls(pytester):
+    """Count the calls of `write_extractor` since the last count."""
+
+    def count():
+        log = pytester.path / "calls"
+        made = len(log.read_text()) if log.exists() else 0
+        log.unlink(missing_ok=True)
+        return made
+
+    return count

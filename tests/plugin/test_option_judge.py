@@ -50,6 +50,7 @@ def judged(write_case):
     ("mode", "output", "outcome"),
     [
         ("llm", SAME_LETTERS, "passed"),  # no question
+        ("exact", SAME_LETTERS, "passed"),
         ("exact", OTHER, "failed"),
         ("fuzzy", {"a": "Gold values", "b": "car"}, "passed"),
         ("fuzzy", OTHER, "failed"),

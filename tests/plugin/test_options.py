@@ -119,6 +119,7 @@ def test_a_path_counts_from_where_it_is_written(pytester, settings, monkeypatch)
     ("args", "message"),
     [
         ("record=onec", "--extract-record: 'onec' must be one of*did you mean 'once'?"),
+        ("judge=gpt", "--extract-judge: 'gpt' must be one of exact, fuzzy, llm"),
         ("repeat=0", "--extract-repeat: '0' must be a whole number, 1 or more"),
         ("concurrency=two", "--extract-concurrency: 'two' must be a whole*"),
         ("timeout=0", "--extract-timeout: '0' must be a number of seconds above 0*"),

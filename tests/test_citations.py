@@ -191,15 +191,19 @@ def claims_of(document, gold, source, most=10):
     return made
 
 
-def test_true_and_false_citations_of_real_documents():
+@pytest.mark.parametrize("folder", ["hiring", pytest.param("", marks=pytest.mark.slow, id="all")])
+def test_true_and_false_citations_of_real_documents(folder):
+    """The manual's page on confidence has the figures of all."""
     pytest.importorskip("pypdfium2")
     source, called = random.Random(7), []
-    for path in sorted(shared("data/extract-bench/dataset/hiring").rglob("*.gold.json")):
+    for path in sorted(shared(f"data/extract-bench/dataset/{folder}").rglob("*.gold.json")):
         document = Document(path=path.with_name(path.name.replace(".gold.json", ".pdf")))
+        if not document.path.exists() or len(document.pages) > 200:
+            continue
         claims = claims_of(document, json.loads(path.read_text(encoding="utf-8")), source)
         found = check_citations(document, [(claim.value, claim.citation) for claim in claims])
         called += [(each.right, claim.true) for each, claim in zip(found, claims, strict=True)]
     hits = called.count((True, True))
     assert len(called) >= 20
     assert (True, False) not in called, "no false citation is called right"
-    assert hits >= 0.9 * sum(true for _, true in called)
+    assert hits >= (0.9 if folder else 0.97) * sum(true for _, true in called)

@@ -117,11 +117,15 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
         (dead(2, ()), dead(2, range(2)), {}, WORSE, "2 of 2 documents died (c0, c1)"),
         (dead(1, ()), dead(1, range(1)), {}, UNDECIDED, "1 of 1 document died (c0)"),
         (CHANCE, dead(50, range(2)), {}, PASS, MOST_DIED),  # where answers fail by chance the tests decide
+        (CHANCE, dead(50, range(30)), {}, WORSE, "30 of 50 documents died"),  # unless most died
+        (dead(50, (), 7), dead(50, range(1)), {}, UNDECIDED, "1 of 50 documents died (c0)"),  # luck gives 1 of 8 so
         (*TAG_DIED, {}, WORSE, f"{MOST_DIED}, all of kind=credit: right before"),
         (dead(50, ()), dead(50, range(3)), {"max_dead": 3}, PASS, "3 of 50 documents died"),
         (dead(50, ()), dead(50, range(1)), {"max_dead": 0}, WORSE, "1 of 50 documents died"),
         (OF_100, out(4) + OF_100[4:], {}, PASS, "no fall found"),
         (OF_100, out(5) + OF_100[5:], {}, UNDECIDED, "5 of 100 cases broke, 0 before (5 ConnectionError)"),
+        (OF_100, out(10, not_run) + OF_100[10:], {}, PASS, "no fall found"),
+        (OF_100, out(11, not_run) + OF_100[11:], {}, UNDECIDED, "11 of 100 cases broke or were not run"),
         (OF_100, out(30, not_run) + OF_100[30:], {}, UNDECIDED, "30 of 100 cases broke or were not run"),
         (OF_100, OF_100[50:], {}, PASS, "50 of 100 earlier cases are not in this run, and not judged"),
         (OF_100, OF_100[51:], {}, UNDECIDED, "51 of 100 earlier cases are not in this run, and the others do not"),
@@ -226,6 +230,11 @@ def test_what_the_change_does_not_touch_says_nothing_about_it():
     found = evaluate_gate(snapshot(run), snapshot(prompt_changed(run[:1]) + run[1:]), Rules())
     assert found.effects[0].cases == 1
     assert found.reasons[0].endswith("no fall of the mean is ruled out by 1 case")
+    fell = [replace(run[2], attempts=suite(1, BAD)[0].attempts)]
+    found = evaluate_gate(snapshot(run), snapshot(prompt_changed(run[:1]) + run[1:2] + fell))
+    assert found.effects[0].cases == 2  # what fell counts, whether it is touched or not
+    again = evaluate_gate(snapshot(run), snapshot(run))
+    assert (again.effects[0].cases, again.effects[0].bounds is None) == (3, False)  # where nothing is, all count
 
 
 def test_a_replay_of_recordings_is_not_worse_however_small_and_says_what_it_did_not_see():

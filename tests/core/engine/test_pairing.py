@@ -61,6 +61,7 @@ KEYS = {
         [(0, 0)],
     ),
     "a key of many digits": (BY_KEY, skus(10**5000, 1), skus(1, 10**5000, 10**5000 + 1), [(0, 1), (1, 0)]),
+    "many digits, with typos": (FORGIVING, skus(10**5000, 1), skus(1, 10**5000, 10**5000 + 1), [(0, 1), (1, 0)]),
     "a typo": (BY_KEY, skus("SKU-10023"), skus("SKU-10O23"), []),
     "a typo forgiven": (FORGIVING, skus("SKU-10023", "SKU-10024"), skus("SKU-10O24", "SKU-10023"), [(0, 1), (1, 0)]),
     "a typo too far": ({"key": "sku", "key_cutoff": 0.9}, skus("SKU-10023"), skus("SKU-10O23"), []),

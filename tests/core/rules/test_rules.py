@@ -96,6 +96,8 @@ def checked(rule, extracted, gold=None):
         ("total == 1", {"total": True}, UNCHECKED, None),
         ("text_total == 7", {"text_total": "x"}, UNCHECKED, None),
         ("approved == true", {"approved": False}, BROKEN, "approved = false"),
+        ("total == 1", {"total": "9" * 5_000}, UNCHECKED, None),
+        ("paid == 1", {"paid": "x"}, UNCHECKED, 'paid is "x", which cannot be read'),
         ("net / tax == 1", {"net": 1, "tax": 0}, UNCHECKED, "net / tax divides by 0"),
         ("net == 1", {"net": {"a": 1}}, UNCHECKED, "net is an object, not a value"),
         ("zip == '007'", {"zip": "7"}, BROKEN, 'zip = "7"'),

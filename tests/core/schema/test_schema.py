@@ -169,6 +169,9 @@ def test_what_stands_beside_a_reference_wins_and_the_rest_is_kept():
 def test_all_of_is_one_node():
     parts = [{"properties": {"a": {"type": ["string", "number"]}}}, {"properties": {"a": {**TEXT, "minLength": 2}}}]
     assert at({"allOf": parts}, "a").types == ("string",)
+    found = Schema({"allOf": [{"prefixItems": [{"type": ["string", "number"]}]}, {"prefixItems": [TEXT, INTEGER]}]})
+    places = found.node(found.root).prefix
+    assert [found.node(place).types for place in places] == [("string",), ("integer",)]
 
 
 TYPES = {

@@ -14,7 +14,7 @@ from pytest_extract.core.results import Status
 from pytest_extract.core.uncompared import find_uncompared
 from pytest_extract.core.values import iter_leaves
 from tests.core.schemas import EXACT, TEXT, array, obj, scored, table
-from tests.shared_data import shared
+from tests.shared_data import ROOT, shared
 
 BENCH = {"semantics": "extract-bench", "judge_mode": "exact"}
 STRUCT = {"semantics": "struct-extract-eval"}
@@ -124,8 +124,8 @@ def test_it_counts_what_may_change_unseen(properties, gold):
 
 # --- ExtractBench's golds (shared data; skipped without)
 
-DATASET = shared("data/extract-bench/dataset")
-GOLDS = sorted(DATASET.glob("*/*/pdf+gold/*.gold.json"))
+DATASET = "data/extract-bench/dataset"
+GOLDS = sorted(ROOT.glob(f"{DATASET}/*/*/pdf+gold/*.gold.json"))
 
 
 def load(path):
@@ -152,6 +152,7 @@ def test_a_gold_scores_1_against_itself_without_a_judge_and_every_value_is_looke
 
 
 def test_items_of_the_wrong_type_inside_arrays_are_scored():
+    shared(DATASET)
     (path,) = [gold for gold in GOLDS if gold.name.startswith("shah24")]
     gold, spoilt = load(path), load(path)
     first = next(key for key, value in gold.items() if isinstance(value, list) and value)
@@ -163,6 +164,7 @@ def test_items_of_the_wrong_type_inside_arrays_are_scored():
 
 def test_what_of_the_published_golds_is_compared_with_nothing():
     """What the compiled schema says agrees with changing every value in turn."""
+    shared(DATASET)
     counts = {}
     for path in GOLDS:
         gold = load(path)

@@ -116,19 +116,17 @@ def mcnemar(broken: int, fixed: int) -> float:
     return ways / (1 << flips)
 
 
-def attainable(smallest: Sequence[float], alpha: float) -> tuple[int, ...]:
-    """Return the indices of the tests that can be significant at all when so many are corrected for together.
+def tarone_count(smallest: Sequence[float], alpha: float) -> int:
+    """Return by how many alpha is divided to correct for tests with these smallest p-values: the least that is enough.
 
-    A pattern with too few changed cases cannot be significant whatever its signs are, so it need not be paid for;
-    thus adding patterns that did not change takes no power from the others.
+    At alpha / count at most `count` of them can be significant, whatever the data, so that all together are wrong in at
+    most alpha. A test of too few changed cases cannot be, and need not be paid for.
     Source: Tarone (1990), "A modified Bonferroni method for discrete data", Biometrics 46.
     """
     count = 1
-    while True:
-        kept = tuple(index for index, least in enumerate(smallest) if least <= alpha / count)
-        if len(kept) <= count:
-            return kept
+    while sum(least <= alpha / count for least in smallest) > count:
         count += 1
+    return count
 
 
 _STEP: Final = 0.1

@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
-from pytest_extract.core.stats import Bounds, Runs, attainable, mcnemar, unseen_drop_bound
+from pytest_extract.core.stats import Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, VariantComparison
 
@@ -189,13 +189,13 @@ def run_tests(
         for variant in comparison.variants
         if variant.compared
     ]
-    kept = attainable([family.permutations.smallest / OVERALL_SHARE for family in families], alpha)
-    variants = max(1, len(kept))
+    smallest = [family.permutations.smallest for family in families]
+    variants, doubted = tarone_count(smallest, alpha), tarone_count(smallest, DOUBT * rules.alpha)
     tests: list[TestResult] = []
     for family in families:
         weak = {
             test.suspect: test.adjusted
-            for test in family.results(DOUBT * rules.alpha / variants, variants)
+            for test in family.results(DOUBT * rules.alpha / doubted, doubted)
             if test.adjusted <= DOUBT * rules.alpha and test.fall >= SMALLEST_FALL
         }
         for test in family.results(alpha / variants, variants):
@@ -286,7 +286,7 @@ class _Family:
     Lemma: the lanes in which any test is significant at these levels are at most alpha of all lanes, by construction,
     and without a change the observed lane is equally likely to be any of them. The same holds for those tests alone
     whose subjects did not change, because fewer tests exceed a critical value less often.
-    Variants are corrected for by Bonferroni's method, without those that cannot be significant (Tarone 1990).
+    Variants are corrected for by Bonferroni's method as Tarone (1990) modified it (`tarone_count`).
 
     A fall is doubtful where the same family finds it at `DOUBT` times alpha, and not at alpha.
     """
@@ -322,7 +322,7 @@ class _Family:
         self.others = [each for each in members if each.suspect not in parts]
 
     def results(self, level: float, variants: int) -> list[TestResult]:
-        """Return the results with the family at `level`, as one of so many variants that can be significant."""
+        """Return the results with the family at `level`, corrected for so many variants."""
         found: list[TestResult] = []
         open_heads: list[tuple[_Member, float]] = []
         for member, part in self.heads:

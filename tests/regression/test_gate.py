@@ -355,6 +355,19 @@ def test_several_variants_against_a_base_share_one_error_budget():
     assert evaluate_base(of_models(base=BAD, now=GOOD), "base", Rules()).answer is not WORSE
 
 
+@pytest.mark.parametrize(("variants", "answer"), [(1, WORSE), (2, UNDECIDED), (10, PASS)])
+def test_variants_in_which_few_cases_changed_share_alpha_too(variants, answer):
+    """Five cases changed in each, which has a p-value of 1/32 where all of them fell, as in the first variant."""
+    sides = ([], [])
+    for number in range(variants):
+        fell = 5 if number == 0 else 2
+        before, after = suite(fell, GOOD) + suite(5, BAD)[fell:], suite(fell, BAD) + suite(5, GOOD)[fell:]
+        for side, changed in zip(sides, (before, after), strict=True):
+            rows = changed + suite(20, GOOD)[5:]
+            side.extend(replace(row, variant=Variant(model=f"v{number}")) for row in rows)
+    assert verdict(*sides).answer is answer
+
+
 def repeated(count, runs, dead=0):
     """`count` cases; the runs are right, but those of the first `dead` cases all wrong."""
     return [result(f"c{number}", *[wide(EVERY if number < dead else ())] * runs) for number in range(count)]

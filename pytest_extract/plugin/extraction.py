@@ -444,12 +444,15 @@ class ExtractionService:
                 self._budget.spend(extraction.cost_usd, estimated_usd=extraction.estimated_usd)
         return replace(extraction, extractor=self._digest_of(extractor))
 
-    def import_litellm(self, item: ExtractItem, extractor: object, repeats: int) -> None:
-        """Import litellm if calls by the built-in extractor need it, before another thread makes such a call.
+    def prepare_calls(self, item: ExtractItem, extractor: object, repeats: int) -> None:
+        """Do what calls by other threads must not: read the extractor's code, import litellm if they need it.
 
-        The import warns a lot, and the filters that silence it are those of the whole process. pytest changes them
-        between two items: in a suite that turns warnings to errors, an import in another thread would fail sometimes.
+        Of two threads that parse code at a time, one fails under Python 3.11 (CPython issue 106905). The import warns
+        a lot, and the filters that silence it are those of the whole process. pytest changes them between two items: in
+        a suite that turns warnings to errors, an import in another thread would fail sometimes.
         """
+        if extractor is not None:
+            self._digest_of(extractor)
         if "litellm" in sys.modules or extractor not in self._built_in_extractors.values():
             return
         keys = [] if self._mode(item) == "off" else [self._key(item, extractor, index) for index in range(repeats)]

@@ -151,7 +151,7 @@ class Prefetcher:
     def _plan(self, item: ExtractItem, plan: RunPlan, extractor: object, judge: Judge | None) -> None:
         if item.nodeid in self._planned:
             return
-        self._extraction_service.import_litellm(item, extractor, plan.sure)
+        self._extraction_service.prepare_calls(item, extractor, plan.sure)
         self._planned[item.nodeid] = {
             index: self._threads.submit(self._call, item, index, extractor, judge) for index in range(plan.sure)
         }

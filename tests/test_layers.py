@@ -83,15 +83,10 @@ def short(module):
 
 
 @cache
-def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def imports_of(path):
     """Return what a module imports at any place in it, for type checkers only included."""
     names: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             members = [f"{node.module}.{alias.name}" for alias in node.names]
             names.update(member if member in PATHS else node.module for member in members)
@@ -182,7 +177,7 @@ def test_scoring_works_without_pytest():
 def test_no_class_or_public_function_has_the_name_of_another():
     homes: dict[str, list[str]] = {}
     for module, path in PATHS.items():
-        for node in tree_of(path).body:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
             is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             if isinstance(node, ast.ClassDef) or (is_function and not node.name.startswith("_")):
                 homes.setdefault(node.name, []).append(module)

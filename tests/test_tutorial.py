@@ -5,47 +5,31 @@ Also the recipe for pandas of the page on how to do things.
 
 from __future__ import annotations
 
-import io
 import json
+import os
 import re
+import subprocess
 import sys
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
-from pytest_extract.cli import main
 from pytest_extract.results import write_results
-from tests.loaded import load_everything
 from tests.report.runs import GOLD, broken, scored, wrong
 
-load_everything()
-
+pytestmark = pytest.mark.usefixtures("compiled_modules")
 BLOCK = re.compile(r"^```(python|json|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHANGE = re.compile(r"^# (\S+): (.+) -> (.+)$", re.MULTILINE)
 STATUS = re.compile(r"\[exit status (\d)\]")
 
 
-@pytest.fixture
-def run(pytester, monkeypatch, capfd):
-    """Run a command of the page in this process; returns its exit status and what it prints."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider -p no:randomly -p no:asyncio")
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(command, typed):
-        name, *args = command.split()
-        sys.modules.pop("extractors", None)  # the page changes it on the way
-        if name == "python":
-            result = pytester.runpython(*args)
-        elif name == "pytest":
-            result = pytester.runpytest_inprocess(*args)
-        else:
-            monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-            capfd.readouterr()
-            status = main([*args, *(["--terminal"] if args == ["review"] else [])])
-            return status, "".join(capfd.readouterr())
-        return result.ret, f"{result.stdout}\n{result.stderr}"
-
-    return run
+def run(command, folder, typed):
+    environment = {**os.environ, "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly", "COLUMNS": "200"}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    words = [*command.split(), *(["--terminal"] if command == "pytest-extract review" else [])]
+    done = subprocess.run(words, cwd=folder, env=environment, input=typed, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
 def reviewed(folder):
@@ -69,25 +53,24 @@ def assert_shown(wanted, told):
         at = found.end()
 
 
-def test_the_tutorial_shows_what_it_says(run, pytester):
-    folder = pytester.path
+def test_the_tutorial_shows_what_it_says(tmp_path):
     page = (resources.files("pytest_extract.docs") / "tutorial.md").read_text(encoding="utf-8")
     commands = 0
     for block in BLOCK.finditer(page):
         kind, text = block.groups()
         if changes := CHANGE.findall(text):
             for name, old, new in changes:
-                source = (folder / name).read_text("utf-8")
+                source = (tmp_path / name).read_text("utf-8")
                 assert old in source
-                (folder / name).write_text(source.replace(old, new), "utf-8")
+                (tmp_path / name).write_text(source.replace(old, new), "utf-8")
         elif kind == "json":  # its name stands before it: JSON has no comments
-            (folder / re.findall(r"`([\w.]+\.json)`", page[: block.start()])[-1]).write_text(text, "utf-8")
+            (tmp_path / re.findall(r"`([\w.]+\.json)`", page[: block.start()])[-1]).write_text(text, "utf-8")
         elif kind == "python":
             first, _, rest = text.partition("\n")
-            (folder / first.lstrip("# ")).write_text(rest, "utf-8")
+            (tmp_path / first.lstrip("# ")).write_text(rest, "utf-8")
         else:
             for command, wanted in re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
-                status, told = run(command, reviewed(folder) if "review" in command.split() else "")
+                status, told = run(command, tmp_path, reviewed(tmp_path) if "review" in command.split() else "")
                 expected = STATUS.search(wanted)
                 if "draft" not in command:  # red, as nobody has reviewed the golds
                     assert status == (int(expected[1]) if expected else 0), told

@@ -274,10 +274,13 @@ class ProjectExtensions:
     def _extensions_of(self, plugin: object) -> Extensions:
         """Return the decorated functions of a plugin module, and what its own implementation of the hook returns."""
         found = Extensions.marked_in(vars(plugin)) if isinstance(plugin, ModuleType) else Extensions()
-        for each in getattr(self._config.pluginmanager.hook, HOOK).get_hookimpls():
-            if each.plugin is plugin:
-                returned = each.function(**dict.fromkeys(each.argnames, self._config))
-                found = found if returned is None else _extensions_from_hook(returned, plugin).over(found)
+        manager = self._config.pluginmanager
+        implementing = [impl.plugin for impl in getattr(manager.hook, HOOK).get_hookimpls()]
+        if plugin not in implementing:
+            return found
+        hook = manager.subset_hook_caller(HOOK, [other for other in implementing if other is not plugin])
+        for returned in hook(config=self._config):
+            found = _extensions_from_hook(returned, plugin).over(found)
         return found
 
 

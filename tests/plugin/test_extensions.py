@@ -197,3 +197,15 @@ def test_a_measure_of_a_conftest_is_bounded_reported_and_compared(
     refused(run(*gate, "extract_suite_thresholds=strait_through=0.9"), unknown)
     suite("strait_through")
     run(lines=["*: no measure of the project is called 'strait_through'; did you mean 'straight_through'?"])
+
+
+def test_a_wrapper_of_the_hook_is_called_as_pluggy_calls_it(write_case, run, echo, add_to_conftest):
+    add_to_conftest(
+        """
+        @pytest.hookimpl(wrapper=True)
+        def pytest_extract_extensions(config):
+            return (yield)
+        """
+    )
+    write_case("acme")
+    run(passed=1)

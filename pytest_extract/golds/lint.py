@@ -363,13 +363,11 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
 def _looked_up(case: Case) -> Iterator[_LookedUp]:
     """Look up every gold value that a text can show. Raises DocumentError."""
     for path, value in iter_leaves(case.gold):
-        evidence = None if _is_skipped(case, pattern_of(path)) else find_evidence(case.document, value, most=1)
+        evidence = (
+            None if is_skipped(pattern_of(path), case.scorer.program) else find_evidence(case.document, value, most=1)
+        )
         if evidence is not None:
             yield _LookedUp(case, path, value, evidence)
-
-
-def _is_skipped(case: Case, pattern: str) -> bool:
-    return is_skipped(pattern, case.scorer.program)
 
 
 def _no_evidence_text(unfound: _LookedUp) -> str:
@@ -452,7 +450,7 @@ def _first_values(case: Case) -> Iterator[tuple[str, Steps, Json]]:
         lists = [path[:size] for size, step in enumerate(path) if isinstance(step, int)]
         for place in (*lists, tuple(path)):
             pattern, value = pattern_of(place), value_at(case.gold, place)
-            if pattern not in seen and value not in (None, "") and not _is_skipped(case, pattern):
+            if pattern not in seen and value not in (None, "") and not is_skipped(pattern, case.scorer.program):
                 seen.add(pattern)
                 yield pattern, place, value
 

@@ -33,7 +33,6 @@ from pytest_extract.core.results import (
     Status,
     is_covered,
 )
-from pytest_extract.core.uncompared import MOST_NAMED
 from pytest_extract.core.values import (
     MISSING,
     ROUNDING,
@@ -43,6 +42,7 @@ from pytest_extract.core.values import (
     text_below,
     text_digest,
 )
+from pytest_extract.core.words import first_of, listed, plural
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import as_extraction, failure_of
 
@@ -294,10 +294,9 @@ def _grounded_breaches(case: Case, score: Score) -> tuple[Breach, ...]:
         return (Breach(what="grounded", message=f"the grounded gate cannot be checked: {error}"),)
     if not found:
         return ()
-    named = [f"{leaf.path} {short_repr(leaf.extracted, 40)}" for leaf in found[:_MOST_UNGROUNDED]]
-    more = f", and {len(found) - len(named):,} more" if len(found) > len(named) else ""
+    named = [f"{leaf.path} {short_repr(leaf.extracted, 40)}" for leaf in found]
     verb = "stands" if len(found) == 1 else "stand"
-    message = f"grounded gate: {', '.join(named)}{more} {verb} nowhere in the document"
+    message = f"grounded gate: {listed(named, _MOST_UNGROUNDED)} {verb} nowhere in the document"
     return (Breach(what="grounded", message=message),)
 
 
@@ -335,19 +334,10 @@ def _undecided_text(results: Iterable[FieldResult]) -> str:
     for result in results:
         found.setdefault(result.reason or "no reason", {})[str(result.path)] = None
     unjudged = [*found.pop(NO_JUDGE, ())]
-    told = [f"{_listed(paths, 5)}: {reason}" for reason, paths in found.items()]
+    told = [f"{listed([*paths])}: {reason}" for reason, paths in found.items()]
     if unjudged:
-        count = f"{len(unjudged):,} comparison{'s' * (len(unjudged) > 1)}"
-        told.insert(0, f"{WITHOUT_JUDGE}{count}: {_listed(unjudged, 2)}")
-    more = f"; and {len(told) - 3:,} more reasons" if len(told) > 3 else ""
-    return "; ".join(told[:3]) + more
-
-
-def _listed(names: Iterable[str], most: int) -> str:
-    first, *others = [*names]
-    shown = ", ".join([first, *others[: most - 1]])
-    left = len(others) + 1 - most
-    return f"{shown} and {left:,} more" if left > 0 else shown
+        told.insert(0, f"{WITHOUT_JUDGE}{plural(len(unjudged), 'comparison')}: {listed(unjudged, 2)}")
+    return "; ".join(first_of(told, 3))
 
 
 # --- what a score is held against: measures, fields, cost, latency, `absent`, known failures
@@ -441,9 +431,8 @@ def _cannot_fail(node: Node, bounds: AbstractSet[str], semantics: Semantics) -> 
 
 def cannot_fail_text(patterns: Sequence[str]) -> str:
     """Name the fields of which no wrong value fails a case."""
-    named = _listed((f"`{pattern}`" for pattern in patterns), MOST_NAMED)
-    fields = "1 field" if len(patterns) == 1 else f"{len(patterns):,} fields"
-    return f"no wrong value of {fields} can fail a case: {named}"
+    named = listed([f"`{pattern}`" for pattern in patterns])
+    return f"no wrong value of {plural(len(patterns), 'field')} can fail a case: {named}"
 
 
 def _case_breaches(
@@ -510,7 +499,7 @@ def _shortfall_detail(name: str, score: Score, known: Sequence[str]) -> str:
     passed = sum(result.passed for result in evaluated)
     empty = sum(result.passed_empty for result in evaluated)
     by_emptiness = f", {empty:,} of them by emptiness" if empty else ""
-    return f": {passed:,} of {len(evaluated):,} {'field' if len(evaluated) == 1 else 'fields'} passed{by_emptiness}"
+    return f": {passed:,} of {plural(len(evaluated), 'field')} passed{by_emptiness}"
 
 
 def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:

@@ -37,7 +37,7 @@ RINGS = (
 """Top-level modules and packages, lowest ring first; a ring may use its own members and all rings before it."""
 
 CORE_RINGS = (
-    ("arguments", "values"),
+    ("arguments", "values", "words"),
     ("results", "case_result", "result_json"),
     ("metrics", "transforms"),
     ("extensions", "semantics", "schema"),

@@ -27,6 +27,7 @@ from pytest_extract.cli.files import (
 )
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
+from pytest_extract.core.words import listed, percent, plural
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.caching_judge import answer_files, idle_days
 from pytest_extract.extraction.recordings import (
@@ -38,7 +39,6 @@ from pytest_extract.extraction.recordings import (
     recording_files,
 )
 from pytest_extract.golds import lint
-from pytest_extract.report.lines import listed, percent, plural
 from pytest_extract.schema_tools.golds import validate_golds
 
 _MOST_LISTS: Final = 5

@@ -25,6 +25,7 @@ from pytest_extract.core.aggregate.slices import slice_name
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.result_json import to_json
 from pytest_extract.core.values import Json, canonical_json, text_digest
+from pytest_extract.core.words import percent, plural
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER
 from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
@@ -40,7 +41,7 @@ from pytest_extract.regression.gate import (
     resolution_text,
 )
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, Snapshot, snapshot
-from pytest_extract.report.lines import line, percent, plural, safe_prose
+from pytest_extract.report.lines import line, safe_prose
 from pytest_extract.report.run_report import gate_lines
 from pytest_extract.results import ResultsReader, read_results
 

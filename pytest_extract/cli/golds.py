@@ -25,6 +25,7 @@ from pytest_extract.cases.sources import read_value
 from pytest_extract.cli.files import found_case_files, print_note, print_text, read_schema, refuse_options, write_json
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, Json
+from pytest_extract.core.words import percent, plural
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.extraction.caching_judge import JudgedPair, audit, load_overrides
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER, JUDGE_FOLDER
@@ -39,7 +40,7 @@ from pytest_extract.golds.review import (
     read_typed,
     with_disputes,
 )
-from pytest_extract.report.lines import percent, plural, safe_prose, show
+from pytest_extract.report.lines import safe_prose, show
 from pytest_extract.results import ResultsReader
 
 KEYS: dict[str, Action] = {"a": "accept", "k": "keep", "o": "also", "e": "edit", "x": "absent", "d": "dispute"}

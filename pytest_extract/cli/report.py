@@ -30,6 +30,7 @@ from pytest_extract.core.aggregate.slices import (
 from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.core.measures import SCORE_MEASURES
 from pytest_extract.core.values import Json
+from pytest_extract.core.words import plural
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.files import write_bytes_atomic
 from pytest_extract.importers.sob import read_sob_results
@@ -38,7 +39,7 @@ from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report import aggregates
 from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, slice_record, slice_table
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
-from pytest_extract.report.lines import Line, Span, line, plural, safe_prose, text_of
+from pytest_extract.report.lines import Line, Span, line, safe_prose, text_of
 from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
 from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results

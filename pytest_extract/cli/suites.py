@@ -34,12 +34,13 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.values import Json, Missing, path_text
+from pytest_extract.core.words import listed, plural
 from pytest_extract.documents import MEDIA_TYPES
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import write_atomic
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.importers import Imported, Record
-from pytest_extract.report.lines import first_difference, listed, plural, safe_prose, show
+from pytest_extract.report.lines import first_difference, safe_prose, show
 
 _CASE: Final = """\
 # One document, the JSON Schema of what is wanted, and the JSON that is right. All keys: pytest-extract schema print
@@ -96,7 +97,6 @@ schema: {schema}
 gold: "golds/{{path}}.json"
 thresholds: {{pass_rate: 1.0}}
 """
-_MOST_NAMED: Final = 5
 _DRAFT_SCHEMA: Final = """\
 {
   "type": "object",
@@ -197,7 +197,7 @@ def write_suite(patterns: Sequence[Pattern], suite: Path, schema: str | None) ->
     cases = Counter(each.path for each in matched_documents(Path(), here))
     if shared := [name for name, documents in cases.items() if documents > 1]:
         advice = "name the folder above them, or rename one"
-        raise ConfigError(f"several documents would be the case {listed(shared, _MOST_NAMED)}: {advice}")
+        raise ConfigError(f"several documents would be the case {listed(shared)}: {advice}")
     documents = [f"{glob.escape(_relative(folder, suite.parent))}/{pattern}" for folder, pattern in patterns]
     text = _SUITE.format(
         documents=json.dumps(documents, ensure_ascii=False), schema=json.dumps(named, ensure_ascii=False)
@@ -334,7 +334,7 @@ def run_import(args: argparse.Namespace) -> int:
     there = [str(args.target / name) for name in names if (args.target / name).exists()]
     if there and not args.force:
         advice = "nothing was written; --force writes over them, and shows which golds change"
-        raise StoreError(f"already there: {listed(there, _MOST_NAMED)}; {advice}")
+        raise StoreError(f"already there: {listed(there)}; {advice}")
     for where, old, new in made.replaced_golds(args.target):
         _show_replaced(where, old, new)
     made.write(args.target)

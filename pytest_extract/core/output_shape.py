@@ -22,6 +22,7 @@ from pytest_extract.core.values import (
     short_repr,
     value_at,
 )
+from pytest_extract.core.words import first_of
 from pytest_extract.errors import ConfigError, closest, nearest
 
 Unit: TypeAlias = Literal["page", "point", "inch"]
@@ -236,9 +237,8 @@ def unwrap(output: Json, shape: OutputShape | None, reported: ReportedMetadata |
             reader.problems += _unknown_places(value, given)
         reader.read_beside(value, (reported.confidence, _BESIDE), (reported.citations, _BESIDE))
     if problems := reader.problems:
-        listed = "; ".join(problems[:_MOST_NOTED])
-        more = f"; and {len(problems) - _MOST_NOTED:,} more" if len(problems) > _MOST_NOTED else ""
-        notes.append(f"`confidence`: {len(problems):,} cannot be read: {listed}{more}")
+        told = "; ".join(first_of(problems, _MOST_NOTED))
+        notes.append(f"`confidence`: {len(problems):,} cannot be read: {told}")
     return Unwrapped(value, reader.found, tuple(notes))
 
 

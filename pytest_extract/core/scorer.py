@@ -43,6 +43,7 @@ from pytest_extract.core.results import (
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_json, usual, writable
+from pytest_extract.core.words import listed
 from pytest_extract.errors import ConfigError, SchemaErrors
 
 if TYPE_CHECKING:
@@ -382,8 +383,7 @@ def feedback_text(score: ScoreRecord, most: int) -> str:
             mistakes.append(f"- {result.path}: {_difference(result)}{reason}")
         elif id(mistake) not in written:  # a line for each, with all its fields
             written.add(id(mistake))
-            more = len(mistake.paths) - _MOST_PATHS
-            paths = ", ".join(map(str, mistake.paths[:_MOST_PATHS])) + (f" and {more} more" if more > 0 else "")
+            paths = listed([str(path) for path in mistake.paths], _MOST_PATHS)
             mistakes.append(f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})")
     lines += mistakes[:most]
     if len(mistakes) > most:

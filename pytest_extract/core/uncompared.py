@@ -11,8 +11,8 @@ from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program
 from pytest_extract.core.complexity import count_values
 from pytest_extract.core.engine.context import DEEPEST, Path, branch_of
 from pytest_extract.core.values import CONTAINERS, FieldPath, Json, path_below
+from pytest_extract.core.words import listed
 
-MOST_NAMED: Final = 5
 """Places that a sentence names; more are counted."""
 
 
@@ -47,11 +47,8 @@ class Uncompared:
 def uncompared_text(places: Mapping[str, int], total: int) -> str:
     """Say how many gold values are compared with nothing, and where they stand."""
     ranked = sorted(places.items(), key=lambda item: -item[1])
-    named = ", ".join(f"`{pattern}` ({count:,})" for pattern, count in ranked[:MOST_NAMED])
-    left = len(ranked) - MOST_NAMED
-    more = f" and {left:,} more {'place' if left == 1 else 'places'}" if left > 0 else ""
-    count = sum(places.values())
-    return f"{count:,} of {total:,} gold values are compared with nothing: {named}{more}"
+    named = listed([f"`{pattern}` ({count:,})" for pattern, count in ranked])
+    return f"{sum(places.values()):,} of {total:,} gold values are compared with nothing: {named}"
 
 
 def find_uncompared(program: Program, gold: Json) -> Uncompared | None:

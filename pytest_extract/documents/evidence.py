@@ -24,6 +24,7 @@ from pytest_extract.core.metrics.dates import MONTHS, full_year, read_ordered
 from pytest_extract.core.metrics.numbers import currency_of
 from pytest_extract.core.metrics.quantity import read_unit
 from pytest_extract.core.values import FieldPath, Json, Step, is_number, iter_leaves, short_repr
+from pytest_extract.core.words import first_of
 from pytest_extract.documents import Box, Document, DocumentError
 
 __all__ = ("Box", "Evidence", "MatchLevel", "TextLocation", "find_boxes", "find_evidence")
@@ -623,11 +624,10 @@ def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]
         if missing := [lines[index] for index in sorted(near[path] - known)]:
             named = [
                 f"{'' if page is None else f'page {page}, '}line {number} {short_repr(' '.join(text.split()), _WIDTH)}"
-                for page, number, text in missing[:_MOST_SHOWN]
+                for page, number, text in missing
             ]
-            more = f", and {len(missing) - _MOST_SHOWN} more" if len(missing) > _MOST_SHOWN else ""
             verb = "1 more line looks like one" if len(missing) == 1 else f"{len(missing)} more lines look like some"
-            yield FieldPath(path), f"has {count} rows; {verb}: {'; '.join(named)}{more}"
+            yield FieldPath(path), f"has {count} rows; {verb}: {'; '.join(first_of(named, _MOST_SHOWN))}"
 
 
 def _lines_like(lines: Sequence[str], taken: set[int]) -> set[int]:

@@ -41,6 +41,7 @@ from pytest_extract.core.values import (
     path_text,
     value_at,
 )
+from pytest_extract.core.words import plural
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import display_path, end_alike, write_bytes_atomic
 from pytest_extract.golds.changes import (
@@ -55,7 +56,7 @@ from pytest_extract.golds.changes import (
     same_gold,
 )
 from pytest_extract.report.findings import locator
-from pytest_extract.report.lines import plural, safe_controls, show
+from pytest_extract.report.lines import safe_controls, show
 from pytest_extract.run_case import digests_of
 
 Action: TypeAlias = Literal["accept", "keep", "also", "edit", "absent", "dispute"]

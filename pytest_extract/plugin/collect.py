@@ -20,6 +20,7 @@ import pytest
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Variant
+from pytest_extract.core.words import first_of
 from pytest_extract.errors import CaseFileError, ConfigError, NotWritten, SchemaError, StoreError, nearest
 from pytest_extract.files import check_file, check_folder
 from pytest_extract.plugin.items import ExtractItem, clean_logs, escape_name
@@ -28,7 +29,6 @@ from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT,
 from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import session_of
 from pytest_extract.report.formats import report_problems
-from pytest_extract.report.lines import first_of
 
 _MOST_MISTAKES = 100
 

@@ -24,13 +24,13 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spendi
 from pytest_extract.core.judges import Panel
 from pytest_extract.core.results import DECLINED, Failure, Judge
 from pytest_extract.core.values import Json, canonical_json, copied, text_digest
+from pytest_extract.core.words import listed, plural
 from pytest_extract.errors import CaseFileErrors, ConfigError, ExtractError, NotWritten
 from pytest_extract.extraction.call import BackgroundLoop, Extraction, call_extractor
 from pytest_extract.files import POLL_S
 from pytest_extract.plugin.items import ExtractItem, Note
 from pytest_extract.plugin.options import RUN, Mode, Settings
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, has_fixture, value_made_before
-from pytest_extract.report.lines import listed, plural
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of

@@ -12,21 +12,11 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.words import first_of, listed, plural
 from pytest_extract.plugin.items import ExtractItem, write_case, write_lines
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, leave_after, started_session
-from pytest_extract.report.lines import (
-    Line,
-    Span,
-    Style,
-    first_of,
-    line,
-    listed,
-    plural,
-    render_error,
-    safe_prose,
-    text_of,
-)
+from pytest_extract.report.lines import Line, Span, Style, line, render_error, safe_prose, text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:

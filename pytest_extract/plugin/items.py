@@ -22,11 +22,12 @@ from _pytest.skipping import evaluate_xfail_marks
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spending, Variant
+from pytest_extract.core.words import listed, plural
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.project import ItemFixtures, RunWith, check_not_parametrized, has_fixture
 from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, find_secrets_of_process, held_by
-from pytest_extract.report.lines import Line, Style, listed, plural, printed, safe_controls, safe_prose, text_of
+from pytest_extract.report.lines import Line, Style, printed, safe_controls, safe_prose, text_of
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import load_result, safe_form
 

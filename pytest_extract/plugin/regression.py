@@ -19,6 +19,7 @@ from _pytest.runner import runtestprotocol
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.words import plural
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
@@ -44,7 +45,7 @@ from pytest_extract.regression.gate import (
     rests_on_few,
 )
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, snapshot
-from pytest_extract.report.lines import Line, Span, line, plural, render_error, text_of
+from pytest_extract.report.lines import Line, Span, line, render_error, text_of
 from pytest_extract.report.run_report import verdict_lines
 from pytest_extract.report.summary import DRAFTS
 

@@ -17,9 +17,9 @@ import pytest
 from _pytest._code.code import ExceptionRepr
 
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
+from pytest_extract.core.words import plural
 from pytest_extract.plugin.items import CASE, CaseRepr, FramedRepr, Note, crash_of, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings
-from pytest_extract.report.lines import plural
 from pytest_extract.report.summary import Forecast, RunTotals, totals_of
 from pytest_extract.results import dump_result, load_result
 

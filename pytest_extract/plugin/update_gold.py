@@ -17,6 +17,7 @@ from pytest_extract.cases.sources import Steps
 from pytest_extract.core.case_result import Breach, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_covered
 from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
+from pytest_extract.core.words import plural
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import display_path
@@ -34,7 +35,7 @@ from pytest_extract.golds.changes import (
 )
 from pytest_extract.redact import Owned, current, withheld
 from pytest_extract.report.findings import locator, stands_exactly
-from pytest_extract.report.lines import Line, Span, first_difference, line, plural, safe_prose, show
+from pytest_extract.report.lines import Line, Span, first_difference, line, safe_prose, show
 
 GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted", "undrafted"]
 _MOST_OPEN: Final = 5

@@ -27,6 +27,7 @@ from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import CaseResult, Origin
 from pytest_extract.core.stats import Bounds
 from pytest_extract.core.values import ROUNDING, nearly
+from pytest_extract.core.words import listed, plural
 from pytest_extract.errors import nearest
 from pytest_extract.regression.baseline import MORE_CASES, MORE_RUNS, Falls, Resolution
 from pytest_extract.regression.compare import (
@@ -194,7 +195,7 @@ def plan_variant(
     )
     if smallest(runs) > level:
         more = " of the baseline, which has too few runs" if held is not None else ""
-        count = f"{runs} fresh runs of {_count(len(cases), 'case')}{more}"
+        count = f"{runs} fresh runs of {plural(len(cases), 'case')}{more}"
         return f"{count} cannot show a fall: even one in every run may be luck"
     return VariantPlan(
         before=variant.before,
@@ -431,7 +432,7 @@ def exit_status(decision: GateDecision, inconclusive: Inconclusive | None = None
 
 _MOST_LOST: Final = 0.1  # share of cases that may be lost to outages before the answer is UNDECIDED
 _MOST_GONE: Final = 0.5  # share of the earlier cases that may be missing: the few that remain may not stand for them
-_MOST_NAMED: Final = 5
+
 _MOST_KINDS: Final = 3
 _MOST_ALIKE: Final = 3
 
@@ -446,8 +447,8 @@ def _worse_texts(facts: Facts) -> list[str]:
 
 def _dead_text(found: Collapse) -> str:
     """Return `4 of 4 documents died (c0, c1, c2, c3): right before, now unreadable or mostly wrong`."""
-    tags = f", all of {_listed(found.tags)}" if found.tags else ""
-    count = f"{len(found.cases)} of {_count(found.of, 'document')} died ({_names(found.cases)}){tags}"
+    tags = f", all of {listed(found.tags)}" if found.tags else ""
+    count = f"{len(found.cases)} of {plural(found.of, 'document')} died ({_names(found.cases)}){tags}"
     return _of(found.variant, f"{count}: right before, now unreadable or mostly wrong")
 
 
@@ -459,7 +460,9 @@ def _fall_texts(facts: Facts, found: Sequence[TestResult]) -> list[str]:
     names: dict[tuple[str, str], list[str]] = {}
     for test in shown:
         names.setdefault((test.variant, _fall_text(test, facts)), []).append(test.name)
-    return [_of(variant, f"{_listed([*filter(None, alike)])}{text}") for (variant, text), alike in names.items()]
+    return [
+        _of(variant, f"{listed([*filter(None, alike)], _MOST_ALIKE)}{text}") for (variant, text), alike in names.items()
+    ]
 
 
 def _fall_text(test: TestResult, facts: Facts) -> str:
@@ -473,7 +476,7 @@ def _fall_text(test: TestResult, facts: Facts) -> str:
     match test.subject:
         case Subject.OVERALL:
             level, (before, after) = level_text(effect), effect.failed_whole
-            whole = f"; {_count(after, 'answer')} failed as a whole, {before} before" if after > before else ""
+            whole = f"; {plural(after, 'answer')} failed as a whole, {before} before" if after > before else ""
             how = f"{interval_text(effect.bounds)}; {how}" if effect.bounds is not None else how
         case Subject.COMPLETE:
             level = f"{test.title}: {_points(test.drop)} fewer fields right"
@@ -487,7 +490,7 @@ def _fall_text(test: TestResult, facts: Facts) -> str:
     names = f" ({_names(fell)})" if fell else ""
     changes = [change for change in variant.fields if test.pattern in (None, change.pattern)]
     mistakes = _mistakes_text(change for change in changes if losses.get(change.case, 0) > 0)
-    count = f"worse in {len(fell)} of {_count(cases, 'document')}{names}, better in {rose}"
+    count = f"worse in {len(fell)} of {plural(cases, 'document')}{names}, better in {rose}"
     prompts = {row.case: tag_text(row.slices, "prompt") for row in variant.compared}
     shared = {prompts[case] for case in fell}
     prompt = f", all with {shared.pop()}" if len(shared) == 1 < len({*prompts.values()}) else ""
@@ -527,7 +530,7 @@ def _rule_texts(facts: Facts) -> list[str]:
     rules, reasons = facts.rules, []
     fallen = sum(row.fell for variant in facts.comparison.variants for row in variant.cases)
     if rules.max_fallen is not None and fallen > rules.max_fallen:
-        reasons.append(f"rule: {_count(fallen, 'field')} fell, at most {rules.max_fallen} allowed")
+        reasons.append(f"rule: {plural(fallen, 'field')} fell, at most {rules.max_fallen} allowed")
     for effect in facts.effects:
         if rules.max_drop is not None and effect.drop > rules.max_drop + ROUNDING:
             fell = f"{_of(effect.variant, effect.measure)} fell by {_points(effect.drop)}"
@@ -578,7 +581,7 @@ def _doubts_by_missing_cases(variant: VariantComparison) -> list[str]:
     stale = sum(row.other_code for row in variant.compared)
     if stale:
         doubts.append(
-            f"{_count(stale, 'case')} replayed outputs of other code than today's, which --extract-changed=REF or "
+            f"{plural(stale, 'case')} replayed outputs of other code than today's, which --extract-changed=REF or "
             "--extract-record=all calls"
         )
     gone, earlier = variant.gone
@@ -601,7 +604,7 @@ def _assurance_text(effect: Effect) -> str:
 def _excluded_text(effect: Effect) -> str:
     """Return `falls of the mean above 3.2 points are ruled out`."""
     if effect.bounds is None or effect.bounds.worst >= 1:
-        return f"no fall of the mean is ruled out by {_count(effect.cases, 'case')}"
+        return f"no fall of the mean is ruled out by {plural(effect.cases, 'case')}"
     return f"falls of the mean above {_points(effect.bounds.worst)} are ruled out"
 
 
@@ -649,7 +652,7 @@ def _fresh_text(confirmation: Confirmation, test: TestResult) -> str:
     planned = next(len(plan.cases) for plan in confirmation.plans if plan.label == test.variant)
     effect = confirmation.effect(test.variant)
     compared = len(confirmation.variant(test.variant).compared)
-    count = f"{compared} of the {planned} documents" if compared < planned else _count(planned, "document")
+    count = f"{compared} of the {planned} documents" if compared < planned else plural(planned, "document")
     before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
     fall = f"{test.name}{_fall_text(test, confirmation)}"
     return f"fresh runs of {count} that fell ({before} before, {now} now): {fall}"
@@ -658,9 +661,9 @@ def _fresh_text(confirmation: Confirmation, test: TestResult) -> str:
 def spent_text(confirmation: Confirmation) -> str:
     """Return `the confirmation took 20 calls, $0.20`."""
     spent = confirmation.spent
-    parts = [_count(spent.calls, "call")] if spent.calls or not spent.recorded else []
+    parts = [plural(spent.calls, "call")] if spent.calls or not spent.recorded else []
     parts += [_money(spent.cost_usd)] if spent.calls else []
-    parts += [f"{_count(spent.recorded, 'output')} replayed from recordings"] if spent.recorded else []
+    parts += [f"{plural(spent.recorded, 'output')} replayed from recordings"] if spent.recorded else []
     return f"the confirmation took {', '.join(parts)}"
 
 
@@ -669,7 +672,7 @@ def spent_text(confirmation: Confirmation) -> str:
 
 def resolution_text(found: Resolution) -> str:
     """Return what a suite can show, once its baseline is written."""
-    text = f"{_count(found.cases, 'case')} with {_count(found.runs, 'run')} of each before and one later show "
+    text = f"{plural(found.cases, 'case')} with {plural(found.runs, 'run')} of each before and one later show "
     text += f"{_falls_text(found.now)}, in 8 of 10 comparisons; {MORE_CASES} cases more: "
     text += f"{_falls_text(found.more_cases)}; {MORE_RUNS} runs more: {_falls_text(found.more_runs)}"
     return _of(found.variant, text)
@@ -709,7 +712,7 @@ def _note_texts(facts: Facts) -> list[str]:
 def _rule_change_text(change: RuleChange) -> str:
     """Return `rule start <= end: broken in 2 documents that kept it before (c1, c2), kept in 1 that broke it (c3)`."""
     parts = [
-        f"{verb} {_count(len(cases), 'document')} that {before} it before ({_names(cases)})"
+        f"{verb} {plural(len(cases), 'document')} that {before} it before ({_names(cases)})"
         for verb, before, cases in (("broken in", "kept", change.broken), ("kept in", "broke", change.mended))
         if cases
     ]
@@ -722,7 +725,7 @@ def _left_out_notes(variant: VariantComparison) -> list[str]:
     if apart:
         causes = ", ".join(sorted({row.why for row in apart if row.why}))
         notes.append(
-            f"{_count(len(apart), 'case')} not or only in part comparable ({causes}); score the old outputs under "
+            f"{plural(len(apart), 'case')} not or only in part comparable ({causes}); score the old outputs under "
             "today's schema and gold: --extract-from OLD.jsonl"
         )
     gone, earlier = variant.gone
@@ -738,7 +741,7 @@ def _left_out_notes(variant: VariantComparison) -> list[str]:
     if variant.before == variant.after:  # variants are meant to differ
         notes += _build_notes(variant)
     if variant.known:
-        notes.append(f"{_count(len(variant.known), 'known failure')} left out of the verdict")
+        notes.append(f"{plural(len(variant.known), 'known failure')} left out of the verdict")
     return notes
 
 
@@ -747,10 +750,10 @@ def _build_notes(variant: VariantComparison) -> list[str]:
     known = [(row, row.builds) for row in variant.compared if row.builds is not None and not row.replayed]
     other = [(row, builds) for row, builds in known if not set(builds[0]) & set(builds[1])]
     if not other:
-        return [f"the provider served the same build of the model in {_count(len(known), 'case')}"] if known else []
-    before, after = (_listed(sorted({name for _, builds in other for name in builds[side]})) for side in (0, 1))
+        return [f"the provider served the same build of the model in {plural(len(known), 'case')}"] if known else []
+    before, after = (listed(sorted({name for _, builds in other for name in builds[side]})) for side in (0, 1))
     same = "same prompt and code, " if all(row.same_setup for row, _ in other) else ""
-    count = f"{len(other):,} of {_count(len(known), 'case')}"
+    count = f"{len(other):,} of {plural(len(known), 'case')}"
     return [f"{same}another build of the model in {count}: {after}, was {before}"]
 
 
@@ -760,7 +763,7 @@ def _build_notes(variant: VariantComparison) -> list[str]:
 def broken_text(found: BrokenRuns) -> str:
     """Return `5 of 50 cases broke, 0 before (5 BadRequestError)`."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.kinds)
-    text = f"{len(found.names)} of {_count(found.cases, 'case')} broke, {found.cases_before} before"
+    text = f"{len(found.names)} of {plural(found.cases, 'case')} broke, {found.cases_before} before"
     return _of(found.variant, text + (f" ({kinds})" if kinds else ""))
 
 
@@ -782,19 +785,9 @@ def _of(variant: str, what: str) -> str:
     return f"[{variant}] {what}" if variant else what
 
 
-def _listed(names: Sequence[str], most: int = _MOST_ALIKE) -> str:
-    """Return `total, tax, date and 4 more`."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 def _names(cases: Sequence[str]) -> str:
     """Return the ids of the first cases, without their files."""
-    return _listed([case.rpartition("::")[2] for case in cases], _MOST_NAMED)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return listed([case.rpartition("::")[2] for case in cases])
 
 
 def _percent(share: float) -> str:

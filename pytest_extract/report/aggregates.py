@@ -28,23 +28,11 @@ from pytest_extract.core.aggregate.slices import DIMENSIONS, Kind, Slice, SliceT
 from pytest_extract.core.case_result import Outcome, Spending
 from pytest_extract.core.measures import FieldCounts, measures_of_system
 from pytest_extract.core.values import Json
+from pytest_extract.core.words import listed, number_text, percent, plural, score_number
 from pytest_extract.errors import nearest
 from pytest_extract.importers.sob import SobRun
 from pytest_extract.regression.suite import RankedVariant
-from pytest_extract.report.lines import (
-    NO_VARIANT,
-    Line,
-    Span,
-    Table,
-    line,
-    listed,
-    number_text,
-    percent,
-    plural,
-    prose,
-    safe_prose,
-    score_number,
-)
+from pytest_extract.report.lines import NO_VARIANT, Line, Span, Table, line, prose, safe_prose
 from pytest_extract.report.summary import MEASURES, VariantTotals, percent_at_least, remark_lines, totals_of
 
 MOST_FIELDS: Final = 20

@@ -25,6 +25,7 @@ from pytest_extract.core.values import (
     pattern_of,
     places_around,
 )
+from pytest_extract.core.words import listed, plural, score_number
 from pytest_extract.report.findings import (
     FAILED,
     Finding,
@@ -42,14 +43,11 @@ from pytest_extract.report.lines import (
     Style,
     first_difference,
     line,
-    listed,
     padded,
-    plural,
     prose,
     render_error,
     safe,
     safe_prose,
-    score_number,
     shorten,
     show,
     text_of,

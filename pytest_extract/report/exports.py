@@ -22,8 +22,9 @@ from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.values import MISSING, Json, Missing, text_digest
+from pytest_extract.core.words import first_of, plural
 from pytest_extract.report.findings import finding_text, findings_of, metric_label, split_known
-from pytest_extract.report.lines import first_of, plural, render_error, safe_prose, shorten
+from pytest_extract.report.lines import render_error, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.summary import other_breaches, read_scores, reason_of
 

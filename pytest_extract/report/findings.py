@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step, canonical_json
+from pytest_extract.core.words import listed, plural
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.report.lines import listed, plural, show
+from pytest_extract.report.lines import show
 
 if TYPE_CHECKING:
     from pytest_extract.documents.evidence import Evidence

@@ -20,6 +20,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, FieldPath, Json
+from pytest_extract.core.words import first_of, listed, percent, plural
 from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import find_evidence
 from pytest_extract.report.aggregates import slice_table
@@ -28,11 +29,7 @@ from pytest_extract.report.findings import Finding, failed_results, finding_text
 from pytest_extract.report.lines import (
     Line,
     Table,
-    first_of,
     line,
-    listed,
-    percent,
-    plural,
     printed,
     prose,
     safe_prose,

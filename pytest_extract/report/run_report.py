@@ -19,6 +19,7 @@ from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.core.aggregate.confidence import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
+from pytest_extract.core.words import first_of, listed, percent, plural
 from pytest_extract.errors import ExtractError
 from pytest_extract.redact import current
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
@@ -43,11 +44,7 @@ from pytest_extract.report.lines import (
     Span,
     Style,
     Table,
-    first_of,
     line,
-    listed,
-    percent,
-    plural,
     safe_prose,
     show,
 )

@@ -14,6 +14,7 @@ from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome,
 from pytest_extract.core.judges import GIVE_A_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import FieldPath, pattern_of
+from pytest_extract.core.words import first_of, listed, number_text, percent, plural, score_number
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import (
     NO_VARIANT,
@@ -21,15 +22,9 @@ from pytest_extract.report.lines import (
     Span,
     Style,
     Table,
-    first_of,
     line,
-    listed,
-    number_text,
-    percent,
-    plural,
     prose,
     safe_prose,
-    score_number,
     shorten,
 )
 

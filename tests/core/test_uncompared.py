@@ -62,8 +62,7 @@ def test_what_is_skipped_on_purpose_is_counted_apart():
 def test_the_sentence_names_the_largest_places_and_most_is_more_than_what_is_compared():
     uncompared = found(obj(a=TEXT), {"a": "x", **{f"k{n}": [0] * n for n in range(1, 8)}}, **BENCH)
     assert str(uncompared) == (
-        "28 of 29 gold values are compared with nothing: `k7` (7), `k6` (6), `k5` (5), `k4` (4), `k3` (3) and 2 more "
-        "places"
+        "28 of 29 gold values are compared with nothing: `k7` (7), `k6` (6), `k5` (5), `k4` (4), `k3` (3) and 2 more"
     )
     assert uncompared.is_most
     assert not found(obj(a=TEXT), {"a": "x", "b": 1}, **BENCH).is_most

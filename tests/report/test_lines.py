@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, writable
+from pytest_extract.core.words import number_text
 from pytest_extract.errors import SchemaError
 from pytest_extract.report.diff import DiffOptions, look_alike_text, score_lines, value_difference
 from pytest_extract.report.lines import (
@@ -21,7 +22,6 @@ from pytest_extract.report.lines import (
     first_difference,
     left_part,
     line,
-    number_text,
     printed,
     prose,
     right_part,

@@ -27,6 +27,7 @@ from pytest_extract.core.mistakes import mistake_kinds
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves, places_around, text_digest
+from pytest_extract.core.words import first_of, percent, plural, score_number
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
@@ -49,13 +50,9 @@ from pytest_extract.report.lines import (
     NO_VARIANT,
     Line,
     Table,
-    first_of,
-    percent,
-    plural,
     render_error,
     safe_controls,
     safe_prose,
-    score_number,
     shorten,
     show,
     text_of,

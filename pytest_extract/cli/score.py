@@ -67,7 +67,7 @@ def run_score(args: argparse.Namespace) -> int:
     if args.judge == "llm":
         from pytest_extract.extraction.caching_judge import build_judge
 
-        options["judge"] = build_judge("llm", model=args.judge_model)
+        options["judge"] = build_judge(model=args.judge_model)
     compiling: dict[str, Any] = {"judge_mode": args.judge, "extensions": load_extensions(args.extensions)}
     text = read_text(args.output, MOST_BULK_BYTES, streams=True)
     parsed = parse_output(text, repair=args.repair, fits=SchemaFit(schema, Validator(schema).is_valid))

@@ -31,22 +31,20 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.cases.sources import Mistake, errors_of, parse_source, read_text
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, canonical_json, short_repr, text_digest
-from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError, nearest
+from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError
 from pytest_extract.extraction.judges import (
     PROMPT_VERSIONS,
     Ask,
     Decision,
     LlmJudge,
     UnansweredQuestion,
-    ask_exact,
-    ask_fuzzy,
     checked_answer,
     identity_of,
     user_judge,
@@ -444,12 +442,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
     return None if chance == total * total else (same * total - chance) / (total * total - chance)
 
 
-JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
-JUDGE_MODES: Final[tuple[JudgeMode, ...]] = ("exact", "fuzzy", "llm")
-
-
 def build_judge(
-    mode: JudgeMode = "llm",
     *,
     model: str | None = None,
     user: object = None,
@@ -465,19 +458,14 @@ def build_judge(
 ) -> CachingJudge:
     """Return a judge: questions -> answers, `None` where undecided (`.why(question)` says why, `.spent` what it cost).
 
-    mode: `exact` and `fuzzy` ask nobody; `llm` asks `user` (what the fixture `extract_judge` gave), else `model`.
-    folder: where answers are stored; None: nowhere. overrides: `verdicts.yaml`. replay_only: stored answers or none.
-    since: ask again what was stored before this time (seconds of the epoch). on_write_error: called with each answer
-    that cannot be written. slots: each call holds one of them. Raises ConfigError if there is no judge to ask,
-    CaseFileErrors for bad overrides.
+    It asks `user` (what the fixture `extract_judge` gave), else `model`; each call holds one of `slots`. folder: where
+    answers are stored; None: nowhere. overrides: `verdicts.yaml`. replay_only: stored answers or none. since: ask again
+    what was stored before this time (seconds of the epoch). on_write_error: called with each answer that cannot be
+    written. Raises ConfigError if there is no judge to ask, CaseFileErrors for bad overrides.
     """
-    if mode not in JUDGE_MODES:
-        raise ConfigError(f"no judge {mode!r}{nearest(mode, JUDGE_MODES)}")
-    if mode == "llm" and user is None and not model:
+    if user is None and not model:
         raise ConfigError(f"a comparison needs a judge and none is configured: {GIVE_A_JUDGE}")
     people = Overrides() if overrides is None else load_overrides(overrides)
-    if mode != "llm":
-        return CachingJudge(ask_exact if mode == "exact" else ask_fuzzy, overrides=people)
     if user is None:
         ask: Ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
         identity = model

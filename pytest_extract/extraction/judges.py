@@ -1,4 +1,4 @@
-"""Judges: `exact` and `fuzzy`, which ask nobody, the user's own, and a model; the check of every answer.
+"""Judges: the user's own, and a model; the check of every answer.
 
 A model gets few calls for a case's questions, some concurrent, and new calls for unusable answers. Lists that are too
 long for one call are cut into parts that it aligns, and the answers put together again.
@@ -25,7 +25,7 @@ from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.fits import metric_shares
-from pytest_extract.core.engine.pairing import fitting_pairs, multiset
+from pytest_extract.core.engine.pairing import fitting_pairs
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.parse import FitRank, parse_output
 from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Question
@@ -108,59 +108,6 @@ def folded(value: Json) -> Json:
     if isinstance(value, dict):
         return {folded(key): folded(item) for key, item in value.items()}
     return value
-
-
-def folded_text(value: Json) -> str:
-    """Return a value's folded text: a string as it is, anything else as canonical JSON."""
-    plain = folded(value)
-    return plain if isinstance(plain, str) else json.dumps(plain, sort_keys=True, ensure_ascii=False)
-
-
-def similarity(gold: Json, extracted: Json) -> float:
-    """Return the normalised Levenshtein similarity of two values' folded texts, in [0, 1]."""
-    from rapidfuzz.distance import Levenshtein
-
-    return float(Levenshtein.normalized_similarity(folded_text(gold), folded_text(extracted)))
-
-
-def _key(value: Json) -> str:
-    """Text of a value that no other value has: the string "1" is not the number 1."""
-    return json.dumps(folded(value), sort_keys=True)
-
-
-def _exact(question: Question) -> Decision:
-    gold, extracted = question.gold, question.extracted
-    if question.kind == "equal":
-        same = _key(gold) == _key(extracted)
-        return JudgeAnswer(float(same), "equal after folding" if same else "not equal after folding")
-    pairs = multiset(gold, extracted, _key).pairs if all(lengths(question)) else ()
-    return alignment(*lengths(question), pairs, "rows equal after folding")
-
-
-def _fuzzy(question: Question) -> Decision:
-    gold, extracted = question.gold, question.extracted
-    if question.kind == "equal":
-        score = similarity(gold, extracted)
-        return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
-    metric = BoundMetric(name="fuzzy", compare=similarity)
-    pairs = fitting_pairs(metric_shares(metric, [(gold, extracted)])) if all(lengths(question)) else ()
-    return alignment(*lengths(question), pairs, "best fit of the letters")
-
-
-def _each(decide: Callable[[Question], Decision], questions: Sequence[Question]) -> list[Decision]:
-    def guarded(question: Question) -> Decision:
-        try:
-            return decide(question)
-        except RecursionError:
-            return UnansweredQuestion("the values are nested too deeply to compare")
-
-    return [*map(guarded, questions)]
-
-
-ask_exact: Final[Ask] = partial(_each, _exact)
-"""Decide by equality after NFC, casefold and white-space folding of all texts inside; rows are paired so, too."""
-ask_fuzzy: Final[Ask] = partial(_each, _fuzzy)
-"""Decide by 1 - edits / length of the longer folded text; rows are paired so that it is highest, row by row."""
 
 
 def user_judge(

@@ -629,7 +629,6 @@ class Judges:
             raise pytest.UsageError(f"there are people's verdicts in {verdicts[0]} and in {verdicts[1]}; keep one file")
         try:
             return build_judge(
-                settings.judge,
                 model=settings.judge_model,
                 user=user,
                 folder=self._cache_folder(),

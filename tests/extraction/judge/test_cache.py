@@ -168,7 +168,6 @@ def test_an_answer_that_cannot_be_written_counts_and_is_told(tmp_path):
 
 REFUSED = {
     "nobody": ({}, "--extract-judge-model"),
-    "misspelt": ({"mode": "fuzy"}, "did you mean 'fuzzy'"),
     "not callable": ({"user": 3}, "cannot be called"),
 }
 
@@ -353,10 +352,9 @@ def decided_by(path, text, **given):
     return build_judge(**given, overrides=path)
 
 
-@pytest.mark.parametrize("mode", ["exact", "fuzzy", "llm"])
-def test_peoples_verdicts_win_over_every_judge(tmp_path, mode):
+def test_peoples_verdicts_win_over_the_judge(tmp_path):
     rule = Rule(0.25)
-    judge = decided_by(tmp_path / "verdicts.yaml", VERDICTS, mode=mode, user=rule if mode == "llm" else None)
+    judge = decided_by(tmp_path / "verdicts.yaml", VERDICTS, user=rule)
     pair = ("ACME Corporation", "Acme Corp.")
     anna = JudgeAnswer(1.0, "decided by anna: the same company")
     assert judge([equal(*pair), equal(*pair, "strictly"), equal(*pair, "loosely"), equal("no", "false")]) == [
@@ -376,8 +374,8 @@ def test_peoples_verdicts_win_over_kept_answers(tmp_path):
 
 
 def test_an_empty_file_of_verdicts_is_fine(tmp_path):
-    judge = decided_by(tmp_path / "verdicts.yaml", "# none yet\n", mode="exact")
-    assert scores(judge([equal("a", "A ")])) == [1.0]
+    judge = decided_by(tmp_path / "verdicts.yaml", "# none yet\n", user=Rule(0.25))
+    assert scores(judge([AB])) == [0.25]
 
 
 MISTAKES = {
@@ -399,5 +397,5 @@ MISTAKES = {
 @pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_in_the_verdicts_is_told_with_its_place(tmp_path, text, message):
     with pytest.raises(CaseFileErrors) as caught:
-        decided_by(tmp_path / "verdicts.yaml", text, mode="exact")
+        decided_by(tmp_path / "verdicts.yaml", text, user=Rule())
     assert f"verdicts.yaml:{message}" in str(caught.value)

@@ -1,4 +1,4 @@
-"""The judges that ask nobody, and a user's own."""
+"""A user's own judge."""
 
 from __future__ import annotations
 
@@ -6,64 +6,11 @@ import functools
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
 
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.extraction.caching_judge import build_judge
-from pytest_extract.extraction.judges import UnansweredQuestion, ask_exact, ask_fuzzy, identity_of, similarity
+from pytest_extract.extraction.judges import identity_of
 from tests.extraction.judge.questions import align, equal
-from tests.strategies import json_values, nested
-
-
-@pytest.mark.parametrize(
-    ("gold", "extracted", "exact", "fuzzy"),
-    [
-        ("ACME  Inc", "acme inc", 1.0, 1.0),
-        ("e\u0301", "\u00e9", 1.0, 1.0),
-        ("Straße", "STRASSE", 1.0, 1.0),
-        ("abcd", "abcx", 0.0, 0.75),
-        ("", "", 1.0, 1.0),
-        ("1", 1, 0.0, 1.0),
-        ({"a": "X", "b": 1}, {"b": 1, "a": "x"}, 1.0, 1.0),
-        (True, 1, 0.0, 0.0),
-    ],
-)
-def test_values_are_compared_by_their_letters(gold, extracted, exact, fuzzy):
-    assert build_judge("exact")([equal(gold, extracted)])[0].score == exact
-    assert build_judge("fuzzy")([equal(gold, extracted)])[0].score == fuzzy
-
-
-def test_an_answer_says_what_it_comes_from():
-    pair = [equal("abcd", "abcx")]
-    assert build_judge("fuzzy")(pair) == [JudgeAnswer(0.75, "similarity of the letters: 0.75")]
-    assert build_judge("exact")(pair) == [JudgeAnswer(0.0, "not equal after folding")]
-
-
-@given(json_values, json_values)
-def test_similarity_is_bounded_symmetric_and_1_on_itself(gold, extracted):
-    assert 0.0 <= similarity(gold, extracted) == similarity(extracted, gold) <= 1.0
-    assert similarity(gold, gold) == 1.0
-
-
-ROWS = [{"name": "Bolt M8", "n": 2}, {"name": "Nut", "n": 7}]
-FOUND = [{"name": "nut", "n": 7}, {"name": "Bolt M9", "n": 2}, {"name": "§", "x": None}]
-
-
-def test_rows_are_paired():
-    assert ask_exact([align(ROWS, FOUND)]) == [Alignment(((1, 0),), (0,), (1, 2), "rows equal after folding")]
-    assert ask_fuzzy([align(ROWS, FOUND)]) == [Alignment(((0, 1), (1, 0)), (), (2,), "best fit of the letters")]
-    assert ask_exact([align(["a", "b", "a"], ["A", "c"])])[0].pairs == ((0, 0),)
-    assert ask_fuzzy([align(["abcd", "x"], ["y", "abce"])])[0].pairs == ((0, 1),)
-
-
-@pytest.mark.parametrize("ask", [ask_exact, ask_fuzzy])
-def test_nothing_to_pair_and_no_depth_crash(ask):
-    nothing = [([], [1]), ([1], []), ([], []), ("no list", [1]), ([1], None)]
-    assert [found.pairs for found in ask([align(*sides) for sides in nothing])] == [()] * 5
-    assert ask([equal(nested(10_000, []), 1)]) == [UnansweredQuestion("the values are nested too deeply to compare")]
-
-
-# --- a user's own
 
 
 def exits(questions):

@@ -29,10 +29,8 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.words import listed, percent, plural
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.caching_judge import answer_files, idle_days
 from pytest_extract.extraction.recordings import (
     DEFAULT_FOLDER,
-    JUDGE_FOLDER,
     CaseInputs,
     Recording,
     read_recording,
@@ -199,9 +197,6 @@ def recordings_arguments(parser: argparse.ArgumentParser) -> None:
     pruning.set_defaults(prune=True, unused=True)
     for action in (listing, pruning):
         action.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="case files or folders (default: .)")
-        action.add_argument(
-            "--answers-unused-for", type=float, metavar="DAYS", help="the judge's answers too, unused for so long"
-        )
         action.add_argument("--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR")
         action.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="pytest's rootdir")
 
@@ -210,13 +205,8 @@ def run_recordings(args: argparse.Namespace) -> int:
     """List recordings, or remove those that no case can use any more.
 
     A recording is unused when no case has its document, schema, question and prompt any more. Models, parameters and
-    repeats do not count: they are options of a run. What a judge is asked depends on outputs: its answers are unused
-    when no run on this machine has used them for some days (a checkout counts as use). Nothing is removed where case
-    files have mistakes.
+    repeats do not count: they are options of a run. Nothing is removed where case files have mistakes.
     """
-    days = args.answers_unused_for
-    if days is not None and not days >= 0:
-        raise ConfigError(f"--answers-unused-for: an invalid number of days: {days:g}; give 0 or more")
     root = args.root.resolve()
     if not args.recordings.is_dir():
         print_note("recordings", f"there is no folder {args.recordings}; --recordings=DIR names another")
@@ -234,13 +224,6 @@ def run_recordings(args: argparse.Namespace) -> int:
     unused = [path for path, why in why_unused.items() if why is not None]
     removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
     print_text(f"{len(recordings)} recordings, {len(unused)} unused{removed}")
-    if days is not None:
-        answers = answer_files(args.recordings / JUDGE_FOLDER)
-        idle = [path for path in answers if idle_days(path) >= days]
-        for path in idle:
-            print_text(f"unused {path.as_posix()}: for {idle_days(path):.0f} days")
-        print_text(f"{len(answers)} answers of judges, {len(idle)} unused for {days:g} days{removed}")
-        unused += idle
     for path in unused if args.prune and not args.dry_run else ():
         path.unlink(missing_ok=True)
         with suppress(OSError):  # what else is in the folder keeps it

@@ -3,8 +3,7 @@
 `CachingJudge` answers the questions of cases. `AnswerCache` stores answers on disk by content, so that equal pairs get
 the same verdict and a second run asks nothing. A file is `DIR/KK/KEY-JUDGE.json`: `KEY` is the digest of the question's
 content (`Question.key`), `JUDGE` that of the judge's identity and the version of the prompt for its kind of question.
-The first answer written stays; later writers get it back. A file's modification time is the day of its last use, as no
-case file tells which questions an output will raise.
+The first answer written stays; later writers get it back.
 
 People's verdicts (`verdicts.yaml`) win over every judge from then on:
 
@@ -22,13 +21,11 @@ case files (`no` is a string).
 from __future__ import annotations
 
 import json
-import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -153,7 +150,6 @@ def _said(override: Override) -> str:
 
 
 FORMAT: Final = 1
-_DAY_S: Final = 86_400.0
 _MOST_LOCKS: Final = 100
 """Questions asked at once: each locks a file, and the system lets a process open a thousand or so."""
 
@@ -292,9 +288,6 @@ class AnswerCache:
             if self.since is not None and path.stat().st_mtime < self.since:
                 return None
             found = _stored_answer(json.loads(read_regular_text(path)))
-            if idle_days(path) >= 1.0:
-                with suppress(OSError):  # a read-only folder still answers
-                    os.utime(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -340,11 +333,6 @@ def _stored_answer(body: Json) -> JudgeAnswer | Alignment:
 def answer_files(folder: Path) -> list[Path]:
     """Return the files of all stored answers below `folder`, of all judges, by name."""
     return sorted(folder.glob("*/*.json"))
-
-
-def idle_days(path: Path, now: float | None = None) -> float:
-    """Return for how many days no run on this machine has used an answer; a fresh checkout counts as use."""
-    return max(0.0, ((time.time() if now is None else now) - path.stat().st_mtime) / _DAY_S)
 
 
 def _file_text(judge: str, question: Question, key: str, answer: JudgeAnswer | Alignment) -> str:

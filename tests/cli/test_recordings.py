@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
-import time
 from pathlib import Path
 
 import pytest
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.documents import Document
-from pytest_extract.extraction.caching_judge import AnswerCache, answer_files
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.extraction.litellm import LitellmExtractor
 from pytest_extract.extraction.recordings import (
@@ -26,7 +21,6 @@ from pytest_extract.extraction.recordings import (
 )
 from tests.commands import write
 from tests.cpu_time import cpu_seconds
-from tests.extraction.judge.questions import equal
 
 CASES = """
 defaults: {schema: s.json, gold: {a: x}}
@@ -36,7 +30,6 @@ cases:
 """
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 SUITE, RECORDINGS = Path("cases/all.extract.yaml"), Path("rec")
-LATE = "--answers-unused-for 30"
 
 
 @pytest.fixture
@@ -163,40 +156,6 @@ def test_recordings_of_a_case_file_that_is_gone_take_linear_time(recordings):
         return cpu_seconds(lambda: [known.why_unused(gone) for _ in range(count)])
 
     assert seconds(2_000) < 30 * seconds(200)
-
-
-def keep_answers(**days_ago):
-    """Keep an answer for each name, last used so many days ago."""
-    cache = AnswerCache(RECORDINGS / "judge", "me")
-    for name, days in days_ago.items():
-        question = equal(name, name.upper() + "!")
-        cache.put(question.key, question, JudgeAnswer(1.0, "same"))
-        used = time.time() - days * 86_400
-        os.utime(cache.path(question.key, "equal"), (used, used))
-    return cache
-
-
-def kept():
-    return sorted(json.loads(path.read_text())["question"]["gold"] for path in answer_files(RECORDINGS / "judge"))
-
-
-def test_answers_that_no_run_has_used_for_long_are_listed_and_removed_if_asked_for(recordings):
-    cache = keep_answers(old=40, used=40, recent=20, new=0)
-    question = equal("used", "USED!")
-    assert cache.find(question.key, question) == JudgeAnswer(1.0, "same")  # and is no longer idle
-    assert "answers" not in recordings("prune").out
-    for action in ("list", "prune --dry-run"):
-        assert "4 answers of judges, 1 unused for 30 days" in recordings(f"{action} {LATE}").out
-        assert kept() == ["new", "old", "recent", "used"]
-    *_, gone, last = recordings(f"prune {LATE}").lines
-    assert (gone.startswith("unused "), gone.endswith(".json: for 40 days")) == (True, True)
-    assert last == "4 answers of judges, 1 unused for 30 days, removed"
-    assert kept() == ["new", "recent", "used"]
-
-
-@pytest.mark.parametrize("days", ["-1", "nan"])
-def test_days_are_a_number(recordings, days):
-    recordings(f"list --answers-unused-for={days}").assert_refused("invalid")
 
 
 def test_check_warns_of_recordings_that_no_case_can_use(recordings, run):

@@ -36,7 +36,6 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "review": Command("golds", "decide what is open in golds, or what fails in a run, on a page or here"),
         "agree": Command("golds", "measure how far two sets of golds agree, or the judge with people"),
         "check": Command("check", "check case files, their schemas and golds, without extracting"),
-        "recordings": Command("check", "list recordings, or remove those that no case can use any more"),
         "score": Command("score", "score one output against its gold, as one system or as several side by side"),
         "explain": Command("score", "list metrics and transforms, or explain one with worked numbers"),
         "report": Command("report", "report on a run: measures, fields, the published systems' numbers"),

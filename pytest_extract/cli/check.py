@@ -1,4 +1,4 @@
-"""`pytest-extract check` and `recordings`: errors in case files and golds, recordings that no case uses."""
+"""`pytest-extract check`: errors in case files and golds, recordings that no case uses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from typing import Final
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.schemas import SchemaCache, compile_structure
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cli.files import (
     found_case_files,
-    load_all_cases,
     load_extensions,
     print_note,
     print_text,
@@ -29,13 +28,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.words import listed, percent, plural
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.recordings import (
-    DEFAULT_FOLDER,
-    CaseInputs,
-    Recording,
-    read_recording,
-    recording_files,
-)
+from pytest_extract.extraction.recordings import DEFAULT_FOLDER
 from pytest_extract.golds import lint
 from pytest_extract.schema_tools.golds import validate_golds
 
@@ -51,6 +44,7 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR", help="default: %(default)s"
     )
+    parser.add_argument("--prune", action="store_true", help="remove the recordings that no case can use any more")
     parser.add_argument("--mutate", action="store_true", help="warn of fields of which likely mistakes pass")
     parser.add_argument("--coverage", nargs="?", type=float, const=0.0, metavar="SHARE", help="list what no gold has")
     parser.add_argument("--strict", action="store_true", help="exit status 1 for warnings too")
@@ -76,7 +70,16 @@ def run_check(args: argparse.Namespace) -> int:
     """
     if args.schema is not None:
         refuse_options(
-            args, "with --schema", "golds", "evidence", "mutate", "coverage", "extensions", "recordings", "json"
+            args,
+            "with --schema",
+            "golds",
+            "evidence",
+            "mutate",
+            "coverage",
+            "extensions",
+            "recordings",
+            "prune",
+            "json",
         )
         return _check_golds(args)
     refuse_options(args, "without --schema", "each", "id-field", "strict-types", "no-warn-missing", "no-json-schema")
@@ -84,20 +87,27 @@ def run_check(args: argparse.Namespace) -> int:
         raise ConfigError(f"--coverage must be a number from 0 to 1, such as 0.9, not {args.coverage:g}")
     cache = SchemaCache(functools.partial(compile_schema, extensions=load_extensions(args.extensions)))
     paths = args.paths or [Path()]
+    are_all_looked_at = all(path.is_dir() for path in paths)
+    if args.prune and not are_all_looked_at:
+        raise ConfigError("--prune needs folders: what other cases use is not known")
+    if args.prune and not args.recordings.is_dir():
+        raise ConfigError(f"--prune: there is no folder {args.recordings}; --recordings=DIR names another")
     files = found_case_files(paths)
     cases: list[Case] = []
+    variants: list[Case] = []
     findings: list[lint.LintFinding] = []
     for file in files:
         loaded = load_cases(file, cache)
-        cases += (case for case in loaded.cases if not case.altered)
+        for case in loaded.cases:
+            (variants if case.altered else cases).append(case)
         findings += (lint.LintFinding(kind="case_file", error=error) for error in loaded.errors)
     are_all_read = not findings
     findings += _undeclared(cases) if args.golds else ()
     findings += lint.lint_cases(cases)
     findings += lint.mutation_findings(cases) if args.mutate else ()
-    if are_all_read and all(path.is_dir() for path in paths):
+    if are_all_read and are_all_looked_at:
         findings += lint.unused_files(cases, [*files, *cache.defaults_files])
-        findings += lint.unused_recordings(cases, args.recordings)
+        findings += lint.check_recordings([*cases, *variants], args.recordings)
     evidence = lint.check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()
     told = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
@@ -123,6 +133,8 @@ def run_check(args: argparse.Namespace) -> int:
         print_text(f"{plural(len(cases), 'good case')} in {plural(len(files), 'file')}, {wrong}{warned}")
         if told and os.environ.get("GITHUB_ACTIONS") == "true":
             _print_annotations(told)
+    if args.prune:
+        _prune(told, are_all_read=are_all_read)
     return 1 if mistakes or (args.strict and told) or any(each.share < args.coverage for each in coverage) else 0
 
 
@@ -136,6 +148,19 @@ def _print_notes(cases: Iterable[Case]) -> None:
     if ours:
         advice = "if this schema meant a comparator or transform of its own project, register that by the same name"
         print_text(f"{'; '.join(ours)}: {advice}")
+
+
+def _prune(findings: Iterable[lint.LintFinding], *, are_all_read: bool) -> None:
+    """Remove the unused recordings among findings, and say so."""
+    if not are_all_read:
+        print_note("check", "no recording was removed: the cases have mistakes, so what they use cannot be told")
+        return
+    unused = [finding.error.path for finding in findings if finding.kind == "unused_recording"]
+    for path in unused:
+        path.unlink(missing_ok=True)
+        with suppress(OSError):  # what else is in the folder keeps it
+            path.parent.rmdir()
+    print_note("check", f"removed {plural(len(unused), 'unused recording')}")
 
 
 def _print_annotations(findings: Iterable[lint.LintFinding]) -> None:
@@ -184,57 +209,3 @@ def _check_golds(args: argparse.Namespace) -> int:
     told = f"{plural(counts['error'], 'mistake')}, {plural(counts['warning'], 'warning')}"
     print_text(f"{plural(len(records), 'gold')}: {told}")
     return 1 if counts["error"] or (args.strict and counts["warning"]) else 0
-
-
-def recordings_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    actions = parser.add_subparsers(required=True, metavar="list|prune")
-    listing = actions.add_parser("list", help="list recordings, each used or unused, and why")
-    listing.add_argument("--unused", action="store_true", help="only those that no case can use")
-    listing.set_defaults(prune=False, dry_run=False)
-    pruning = actions.add_parser("prune", help="remove the unused ones")
-    pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
-    pruning.set_defaults(prune=True, unused=True)
-    for action in (listing, pruning):
-        action.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="case files or folders (default: .)")
-        action.add_argument("--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR")
-        action.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="pytest's rootdir")
-
-
-def run_recordings(args: argparse.Namespace) -> int:
-    """List recordings, or remove those that no case can use any more.
-
-    A recording is unused when no case has its document, schema, question and prompt any more. Models, parameters and
-    repeats do not count: they are options of a run. Nothing is removed where case files have mistakes.
-    """
-    root = args.root.resolve()
-    if not args.recordings.is_dir():
-        print_note("recordings", f"there is no folder {args.recordings}; --recordings=DIR names another")
-    files = [file.resolve() for file in found_case_files(args.paths or [args.root])]
-    problem = "the cases have mistakes, so what is used cannot be told:"
-    cases = load_all_cases(files, SchemaCache(compile_structure), problem)
-    known = CaseInputs(cases, root)
-    recordings = [read_recording(path) for path in recording_files(args.recordings)]
-    why_unused = {recording.path: known.why_unused(recording) for recording in recordings}
-    for recording in recordings:
-        why = why_unused[recording.path]
-        if why is not None or not args.unused:
-            use = "used  " if why is None else "unused"
-            print_text(f"{use} {recording.path.as_posix()}  {_origin(recording)}{f': {why}' if why else ''}")
-    unused = [path for path, why in why_unused.items() if why is not None]
-    removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
-    print_text(f"{len(recordings)} recordings, {len(unused)} unused{removed}")
-    for path in unused if args.prune and not args.dry_run else ():
-        path.unlink(missing_ok=True)
-        with suppress(OSError):  # what else is in the folder keeps it
-            path.parent.rmdir()
-    return 0
-
-
-def _origin(recording: Recording) -> str:
-    """Return the case of a recording, with the model, prompt and revision that it is of."""
-    inputs, prompt = recording.body["inputs"], recording.body["inputs"]["prompt"] or {}
-    details = [inputs["model"], prompt.get("name"), recording.body["revision"]]
-    details += [f"repeat {inputs['repeat'] + 1}"] if inputs["repeat"] else []
-    text = ", ".join(str(detail) for detail in details if detail)
-    return f"{recording.body['case']} ({text})" if text else str(recording.body["case"])

@@ -3,7 +3,7 @@
 A file is `DIR/CASE/DIGEST.json`. Judge answers are stored in `DIR/judge` (`extraction.caching_judge`).
 
 A recording is used if some case has the same document, schema, question and prompt. Models, parameters and repeats are
-options of a run and make no recording unused. A recording for another git revision is used while its document exists.
+options of a run and make no recording unused. One for another git revision is used while a case has its document.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -385,51 +385,40 @@ def _noted(extraction: Extraction, note: str) -> Extraction:
     return dataclasses.replace(extraction, notes=(*extraction.notes, note))
 
 
-class CaseInputs:
-    """The inputs of cases, as digests; reads their documents. `root` is what names in recordings are relative to."""
+def unused_recordings(recordings: Iterable[Recording], cases: Iterable[Case], root: Path) -> Iterator[Recording]:
+    """Yield the recordings that none of `cases` can use any more; reads the documents of cases.
 
-    def __init__(self, cases: Iterable[Case], root: Path) -> None:
-        self._root = root
-        self._cases = {recorded_case_name(case, root): _inputs_of(case) for case in cases}
-        self._by_document: dict[Json, list[Mapping[str, Collection[Json]]]] = {}
-        for case in self._cases.values():
-            for digest in case["document"]:
-                self._by_document.setdefault(digest, []).append(case)
-        self._files = {name.rpartition("::")[0] for name in self._cases}
-
-    def why_unused(self, recording: Recording) -> str | None:
-        """Return why no case can use a recording; None if one can, or if its case file exists but was not read."""
-        body = recording.body
-        inputs = {name: body["inputs"][name] for name in ("document", "schema", "question", "prompt")}
-        if body["revision"] is not None:
-            inputs = {"document": inputs["document"]}
-        elif self._is_prompt_file(inputs["prompt"]):
-            del inputs["prompt"]
-        digests = {name: part["sha256"] if isinstance(part, dict) else part for name, part in inputs.items()}
-        alike = self._by_document.get(digests["document"], ())
-        if any(all(digest in case[name] for name, digest in digests.items()) for case in alike):
-            return None
-        own = self._cases.get(body["case"])
-        if own is not None:
-            return ", ".join(f"{name} changed" for name, digest in digests.items() if digest not in own[name])
-        file = body["case"].rpartition("::")[0]
-        return "its case is gone" if file in self._files or not (self._root / file).exists() else None
-
-    def _is_prompt_file(self, recorded: Json) -> bool:
-        """Whether a recorded prompt is a file that is still there: it was given on the command line."""
-        try:
-            return (
-                bool(recorded) and text_digest(read_regular_text(self._root / recorded["name"])) == recorded["sha256"]
-            )
-        except (OSError, ValueError):
-            return False
+    `root` is what names in recordings are relative to. One whose case file is there, but has none of `cases`, is left
+    out: nobody has looked at its case. A prompt that no case has counts while its file is as it was, since it was given
+    on the command line.
+    """
+    files: set[str] = set()
+    usable: set[tuple[Json, ...]] = set()
+    for case in cases:
+        files.add(display_path(case.path, root))
+        document, question = case.document.sha256, None if case.question is None else text_digest(case.question)
+        prompt = None if case.prompt is None else text_digest(case.prompt.text)
+        for schema in (case.schema, schema_for_model(case.schema)):  # as an extractor may see it
+            inputs = (document, question, text_digest(canonical_json(schema)), prompt)
+            usable |= {inputs[:1], inputs[:3], inputs}
+    for recording in recordings:
+        file = recording.body["case"].rpartition("::")[0]
+        if file not in files and (root / file).exists():
+            continue
+        inputs = recording.body["inputs"]
+        document, schema, prompt = inputs["document"]["sha256"], inputs["schema"]["sha256"], inputs["prompt"]
+        needed: tuple[Json, ...] = (document, inputs["question"], schema, prompt and prompt["sha256"])
+        if recording.body["revision"] is not None:
+            needed = needed[:1]
+        elif _is_prompt_file(prompt, root):
+            needed = needed[:3]
+        if needed not in usable:
+            yield recording
 
 
-def _inputs_of(case: Case) -> dict[str, Collection[Json]]:
-    """Return the digests under which each input of a case is recorded: the schema as an extractor may see it."""
-    return {
-        "document": {case.document.sha256},
-        "schema": {text_digest(canonical_json(schema)) for schema in (case.schema, schema_for_model(case.schema))},
-        "question": {None if case.question is None else text_digest(case.question)},
-        "prompt": {None if case.prompt is None else text_digest(case.prompt.text)},
-    }
+def _is_prompt_file(prompt: Json, root: Path) -> bool:
+    """Whether a recorded prompt is a file that is still there, as it was."""
+    try:
+        return bool(prompt) and text_digest(read_regular_text(root / prompt["name"])) == prompt["sha256"]
+    except (OSError, ValueError):
+        return False

@@ -40,7 +40,7 @@ from pytest_extract.core.words import plural
 from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, find_evidence, more_rows
 from pytest_extract.errors import CaseFileError, StoreError
-from pytest_extract.extraction.recordings import CaseInputs, read_recording, recording_files
+from pytest_extract.extraction.recordings import Recording, read_recording, recording_files, unused_recordings
 from pytest_extract.golds.changes import LEAST_DERIVED, changed_leaves, replaced
 from pytest_extract.report.lines import show
 from pytest_extract.run_case import Requirements, breaches_of, cannot_fail, cannot_fail_text, with_bounded_measures
@@ -62,6 +62,7 @@ FindingKind: TypeAlias = Literal[
     "different_golds",
     "unused_file",
     "unused_recording",
+    "unreadable_recording",
     "no_evidence",
     "missing_rows",
     "mutation",
@@ -269,24 +270,20 @@ def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[
                 yield _file_warning("unused_file", f"no case uses this {role}", path)
 
 
-def unused_recordings(cases: Iterable[Case], folder: Path) -> Iterator[LintFinding]:
-    """Warn of recordings below `folder` that no case can use any more.
+def check_recordings(cases: Iterable[Case], folder: Path) -> Iterator[LintFinding]:
+    """Warn of recordings below `folder` that no case can use any more, or nobody can read.
 
     `cases` are all that there are; recordings name them from the current folder, which is pytest's rootdir.
     """
-    files = list(recording_files(folder))
-    if not files:
-        return
-    root = Path.cwd()
-    known = CaseInputs(cases, root)
-    for path in files:
+    recordings: list[Recording] = []
+    for path in recording_files(folder):
         try:
-            why = known.why_unused(read_recording(path))
-        except StoreError as unreadable:
-            why = f"it cannot be read: {unreadable}"
-        if why is not None:
-            message = f"no case can use this recording: {why}; `pytest-extract recordings prune` removes it"
-            yield _file_warning("unused_recording", message, path)
+            recordings.append(read_recording(path))
+        except StoreError as error:
+            yield _file_warning("unreadable_recording", str(error), path)
+    for recording in unused_recordings(recordings, cases, Path.cwd()):
+        message = "no case has the document, schema, question and prompt of this recording any more"
+        yield _file_warning("unused_recording", message, recording.path)
 
 
 def _suffixes(path: Path) -> str:

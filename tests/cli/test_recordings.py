@@ -1,4 +1,4 @@
-"""`pytest-extract recordings list | prune` on a small project."""
+"""`pytest-extract check --prune` on a small project: which recordings no case can use, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,10 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.documents import Document
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.extraction.litellm import LitellmExtractor
-from pytest_extract.extraction.recordings import (
-    CaseInputs,
-    Recordings,
-    key_of,
-    read_recording,
-    recording_files,
-    text_part,
-)
+from pytest_extract.extraction.recordings import Recordings, key_of, recording_files, text_part
 from tests.commands import write
-from tests.cpu_time import cpu_seconds
 
 CASES = """
 defaults: {schema: s.json, gold: {a: x}}
@@ -33,14 +24,14 @@ SUITE, RECORDINGS = Path("cases/all.extract.yaml"), Path("rec")
 
 
 @pytest.fixture
-def recordings(run):
-    """Run `recordings` in a project of two cases without any."""
+def check(run):
+    """Run `check` in a project of two cases without recordings."""
     write({SUITE: CASES, "cases/s.json": SCHEMA, "cases/p.md": "Read it.\n"})
 
-    def recordings(words):
-        return run(f"recordings {words} --recordings rec --root .")
+    def check(words=""):
+        return run(f"check --recordings rec {words}")
 
-    return recordings
+    return check
 
 
 def keys(extractor=len, **more):
@@ -63,34 +54,37 @@ def recorded():
     return sorted({path.parent.name for path in recording_files(RECORDINGS)})
 
 
-def test_what_a_case_can_use_is_listed_and_stays(recordings):
+def unused(ended):
+    """Folders of the recordings that `check` warns of."""
+    return sorted(line.split("/")[1] for line in ended.lines if "of this recording any more" in line)
+
+
+def test_what_a_case_can_use_stays(check):
     record([*keys(), *keys(model="openai/x", repeat=1)])
-    lines = recordings("list").lines
-    assert len(lines) == 5
-    assert all(line.startswith("used   ") for line in lines[:4])
-    assert any(line.endswith("cases/all.extract.yaml::one (openai/x, cases/p.md, repeat 2)") for line in lines)
-    assert recordings("prune")[:2] == (0, "4 recordings, 0 unused, removed\n")
+    ended = check("--prune --strict")
+    assert (ended.status, unused(ended)) == (0, [])
+    assert "removed 0 unused recordings" in ended.err
     assert len(list(recording_files(RECORDINGS))) == 4
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "case", "why"),
+    ("file", "old", "new", "case"),
     [
-        ("p.md", "Read", "Take", "one", "prompt changed"),
-        ("all.extract.yaml", "Which?", "Who?", "two", "question changed"),
-        ("all.extract.yaml", "Document one", "Document 1", "one", "document changed"),
-        ("all.extract.yaml", 'id: two, text: "Document two"', 'id: 2nd, text: "Other"', "two", "its case is gone"),
+        ("p.md", "Read", "Take", "one"),
+        ("all.extract.yaml", "Which?", "Who?", "two"),
+        ("all.extract.yaml", "Document one", "Document 1", "one"),
+        ("all.extract.yaml", 'id: two, text: "Document two"', 'id: 2nd, text: "Other"', "two"),
     ],
+    ids=["prompt", "question", "document", "case gone"],
 )
-def test_what_changed_is_said_and_removed(recordings, file, old, new, case, why):
+def test_what_no_case_can_use_is_warned_of_and_removed_when_asked_for(check, file, old, new, case):
     record(keys())
     edit(file, old, new)
-    first, *rest = recordings("list --unused").lines
-    assert (first.startswith("unused "), f"::{case}" in first, first.endswith(f": {why}")) == (True, True, True)
-    assert rest == ["2 recordings, 1 unused"]
-    assert "none removed" in recordings("prune --dry-run").out
+    assert [unused(check()), check().status, check("--strict").status] == [[f"cases-all-{case}"], 0, 1]
     assert recorded() == ["cases-all-one", "cases-all-two"]
-    recordings("prune")
+    ended = check("--prune")
+    assert (ended.status, unused(ended)) == (0, [f"cases-all-{case}"])
+    assert "removed 1 unused recording\n" in ended.err
     assert recorded() == [f"cases-all-{'two' if case == 'one' else 'one'}"]
     assert not (RECORDINGS / f"cases-all-{case}").exists()
 
@@ -107,64 +101,65 @@ def test_what_changed_is_said_and_removed(recordings, file, old, new, case, why)
     ],
     ids=["a case of another name", "of another revision", "an annotation, for the built-in extractor"],
 )
-def test_what_no_output_hangs_on_makes_nothing_unused(recordings, more, change):
+def test_what_no_output_hangs_on_makes_nothing_unused(check, more, change):
     record(keys(**more))
     change()
-    recordings("prune")
+    check("--prune")
     assert len(recorded()) == 2
 
 
-def test_a_changed_schema_makes_unused(recordings):
+def test_a_changed_schema_makes_unused(check):
     record(keys(LitellmExtractor(model="openai/x")))
     edit("s.json", '"string"', '"string", "maxLength": 3')
-    assert recordings("list").out.count("schema changed") == 2
+    assert len(unused(check())) == 2
 
 
-def test_a_prompt_from_the_command_line_counts_while_its_file_is_as_it_was(recordings):
+def test_a_prompt_from_the_command_line_counts_while_its_file_is_as_it_was(check):
     write({"v2.md": "Read it well."})
     record([dataclasses.replace(keys()[0], prompt=text_part("v2.md", "Read it well."))])
-    assert "1 recordings, 0 unused" in recordings("list").out
+    assert unused(check()) == []
     Path("v2.md").unlink()
-    assert "prompt changed" in recordings("list").out
+    assert unused(check()) == ["cases-all-one"]
 
 
-def test_cases_that_were_not_looked_at_keep_their_recordings(recordings):
+def test_cases_on_altered_documents_keep_their_recordings(check):
+    edit("all.extract.yaml", 'id: one, text: "Document one"', 'id: one, text: "Document x", variants: [{without: a}]')
+    record(keys())
+    assert len(recorded()) == 3
+    check("--prune")
+    assert len(recorded()) == 3
+
+
+def test_cases_that_were_not_looked_at_keep_their_recordings(check):
     write({"other/s.json": SCHEMA, "other/x.extract.yaml": "{text: x, schema: s.json, gold: {a: x}}"})
     record(keys())
-    recordings("prune other")
+    check("--prune other")
     assert len(recorded()) == 2
 
 
-@pytest.mark.parametrize(("text", "message"), [("cases: 3", "cannot be told"), (None, "no case file")])
-def test_nothing_is_removed_when_the_cases_cannot_be_read(recordings, text, message):
+def test_what_nobody_can_read_is_warned_of_and_stays(check):
+    write({"rec/a/b.json": "{"})
+    assert "rec/a/b.json:1:1: warning: rec/a/b.json: no recording that can be read" in check("--prune").out
+    assert recorded() == ["a"]
+
+
+def test_nothing_is_removed_where_a_case_has_a_mistake(check):
     record(keys())
-    SUITE.unlink() if text is None else SUITE.write_text(text)
-    recordings("prune").assert_refused(message)
+    edit("all.extract.yaml", "question: ", "questoin: ")
+    ended = check("--prune")
+    assert (ended.status, "no recording was removed: the cases have mistakes" in ended.err) == (1, True)
     assert len(recorded()) == 2
 
 
-def test_recordings_of_a_case_file_that_is_gone_take_linear_time(recordings):
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("cases/all.extract.yaml", "--prune needs folders"),
+        ("--recordings other", "there is no folder other"),
+        ("rec", "no case file"),
+    ],
+)
+def test_it_is_refused_where_it_cannot_be_told_what_is_used(check, words, message):
     record(keys())
-    (case, _) = load_cases(SUITE).cases
-    gone = read_recording(next(RECORDINGS.glob("*one/*.json")))
-    SUITE.unlink()
-
-    def seconds(count):
-        other = dataclasses.replace(case, path=Path("b.extract.yaml").absolute(), document=Document(text="other"))
-        known = CaseInputs([dataclasses.replace(other, id=f"{n}") for n in range(count)], Path.cwd())
-        assert known.why_unused(gone) == "its case is gone"
-        return cpu_seconds(lambda: [known.why_unused(gone) for _ in range(count)])
-
-    assert seconds(2_000) < 30 * seconds(200)
-
-
-def test_check_warns_of_recordings_that_no_case_can_use(recordings, run):
-    record(keys())
-    assert "recording" not in run("check cases --recordings rec").out
-    edit("all.extract.yaml", "Document two", "Another document")
-    statuses = [run(f"check cases --recordings rec {strict}") for strict in ("", "--strict")]
-    assert [ended.status for ended in statuses] == [0, 1]
-    (line,) = [line for line in statuses[0].lines if "recording" in line]
-    assert line.startswith("rec/")
-    assert "warning: no case can use this recording: " in line
-    assert "`pytest-extract recordings prune` removes it" in line
+    check(f"--prune {words}").assert_refused(message)
+    assert len(recorded()) == 2

@@ -243,8 +243,6 @@ if sys.platform != "win32":
 
 VERSION: Final = 1
 """Changes whenever we make another text of what the reader gives."""
-MOST_STORED_BYTES: Final = 500_000_000
-"""Size of the folder from which on the texts that were not used for longest are removed."""
 FOLDER: Final = "extract-texts"
 """Name of the folder in pytest's cache directory."""
 
@@ -276,23 +274,8 @@ def stored_pages(digest: str, read: Callable[[], tuple[str, ...]]) -> tuple[str,
     with suppress(OSError, ValueError):
         stored = json.loads(read_regular_text(path))
         if isinstance(stored, list) and all(isinstance(page, str) for page in stored):
-            with suppress(OSError):  # a read-only folder still gives texts
-                os.utime(path)  # its last use
             return tuple(stored)
     pages = read()
     with suppress(NotWritten, OSError):
         write_atomic(path, json.dumps(pages))
-        _remove_oldest(path.parent)
     return pages
-
-
-@cache
-def _remove_oldest(folder: Path) -> None:
-    """Remove texts beyond MOST_STORED_BYTES, once a process."""
-    files = sorted((found.stat().st_mtime, found.stat().st_size, found) for found in folder.glob("*.json"))
-    size = sum(each for _, each, _ in files)
-    for used, own, path in files:
-        if size <= MOST_STORED_BYTES or used > time.time() - 60:
-            break
-        path.unlink(missing_ok=True)
-        size -= own

@@ -19,7 +19,7 @@ from pytest_extract.core.values import iter_leaves
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.documents import pdf as pdf_module
 from pytest_extract.documents.evidence import find_boxes, find_evidence
-from pytest_extract.documents.pdf import pdf_images, pdf_pages, stored_pages, use_text_store
+from pytest_extract.documents.pdf import pdf_images, pdf_pages, use_text_store
 from tests.shared_data import shared
 from tests.small_pdf import pdf_of, small_pdf
 
@@ -344,10 +344,6 @@ def stored(tmp_path):
     assert len(made) < 2
 
 
-def unwritable(*_):
-    raise PermissionError("Read-only file system")
-
-
 def test_the_text_of_a_pdf_is_read_once_and_kept_by_digest_and_version_of_the_reader(stored, pdf, monkeypatch):
     document = pdf("Total 5")
     assert Document(text="no PDF").pages == ("no PDF",)
@@ -357,9 +353,6 @@ def test_the_text_of_a_pdf_is_read_once_and_kept_by_digest_and_version_of_the_re
     assert file.name.startswith(document.sha256)
     monkeypatch.setattr("pytest_extract.documents.pdf_pages", lambda *_, **__: ("read anew",))
     assert Document(document.path).pages == pages
-    with monkeypatch.context() as read_only:
-        read_only.setattr(os, "utime", unwritable)
-        assert Document(document.path).pages == pages
     with monkeypatch.context() as newer:
         newer.setattr(pdf_module, "reader_version", lambda: "99.0")
         assert Document(document.path).pages == ("read anew",)
@@ -371,13 +364,3 @@ def test_the_text_of_a_pdf_is_read_once_and_kept_by_digest_and_version_of_the_re
 def test_a_text_is_read_where_nothing_can_be_kept(stored, pdf):
     stored.write_text("x", encoding="utf-8")
     assert pdf("Total 5").text.strip() == "Total 5"
-
-
-def test_texts_that_were_not_used_for_longest_are_removed(stored, monkeypatch):
-    monkeypatch.setattr(pdf_module, "MOST_STORED_BYTES", 250)
-    stored.mkdir()
-    for number in range(4):
-        (stored / f"{number}.json").write_text("x" * 100, encoding="utf-8")
-        os.utime(stored / f"{number}.json", (number, number))
-    stored_pages("new", lambda: ("page",))
-    assert sorted(path.name.partition("-")[0] for path in stored.iterdir()) == ["2.json", "3.json", "new"]

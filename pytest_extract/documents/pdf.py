@@ -1,20 +1,17 @@
 """Text, places and images of the pages of a PDF (extra `pdf`), and texts kept between runs.
 
-A hostile PDF can make PDFium take any memory and time, or end the process. So another process (`pdfium.py`) reads all
-PDFs, within limits. It starts with the first PDF and serves many, one at a time.
+A hostile PDF can make PDFium take any memory and time, or end the process. So each question about one goes to a process
+of its own (`pdfium.py`), within limits.
 """
 
 from __future__ import annotations
 
-import atexit
 import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -34,9 +31,10 @@ MEMORY: Final = 1024**3
 """Bytes of memory for a PDF, besides four times its own size; only POSIX enforces it."""
 _WALL_CLOCK: Final = 6
 """Seconds that may pass for each second of processor time, on a machine that does other things as well."""
-_MOST_READ: Final = 100
-"""PDFs that one process reads: what one leaves in its memory must not count for the next for ever."""
-_OUT_OF_TIME: Final = -int(getattr(signal, "SIGXCPU", 0)) or None
+_ENVIRONMENT: Final = ("PATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+"""Variables that a process may need to start; the others may hold keys."""
+_OUT_OF_TIME: Final = -int(getattr(signal, "SIGXCPU", 24))
+"""Status of a process that has used its processor time; Windows, which limits none, has no such status."""
 _PROGRAM: Final = str(Path(__file__).with_name("pdfium.py"))
 
 Span = tuple[int, int, int]
@@ -136,107 +134,38 @@ def pdf_scanned(data: bytes, name: str, *, dpi: int) -> bytes:
 
 
 def _ask(what: str, data: bytes, name: str, *, images: int = 0, **arguments: Any) -> tuple[Any, bytes]:
-    """Let the process work on a PDF: its answer, and the bytes that belong to it; `images`: the pages it renders."""
+    """Let a process work on a PDF: its answer, and the bytes that belong to it; `images`: the pages it renders."""
     if find_spec("pypdfium2") is None:
         raise DocumentError(f"{name}: a PDF needs pypdfium2; install it: pip install 'pytest-extract[pdf]'")
     seconds = CPU_SECONDS + SECONDS_PER_IMAGE * images
     memory = MEMORY + 4 * len(data)
-    question = {"what": what, "arguments": arguments, "seconds": seconds, "memory": memory, "bytes": len(data)}
+    question = {"what": what, "arguments": arguments, "seconds": seconds, "memory": memory}
     try:
-        answer, blob = _reader.ask(json.dumps(question).encode("ascii") + b"\n" + data, seconds * _WALL_CLOCK)
+        done = subprocess.run(  # noqa: S603 - ours; this environment's modules, and no start of `site`
+            [sys.executable, "-S", "-P", _PROGRAM, *filter(None, sys.path)],
+            input=json.dumps(question).encode("ascii") + b"\n" + data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={variable: value for variable, value in os.environ.items() if variable in _ENVIRONMENT},
+            timeout=seconds * _WALL_CLOCK,
+            start_new_session=True,  # Ctrl-C is for this process, which may have to finish what it has paid for
+            check=False,
+        )
+        status, written = done.returncode, done.stdout
     except OSError as error:
         raise DocumentError(f"{name}: the process that reads PDFs cannot be started: {error}") from error
-    except _Ended as end:
+    except subprocess.TimeoutExpired:
+        status, written = _OUT_OF_TIME, b""
+    if status != 0:
         time_ = f"the {seconds} s of processor time that a PDF is given"
         room = f"the {memory // 1024**2:,} MB of memory that a PDF is given, or the file is damaged"
-        message = f"{name}: the PDF cannot be read: that takes more than {time_ if end.late else room}"
-        raise DocumentError(message, kind=FailureKind.PAGE_LIMIT) from None
+        message = f"{name}: the PDF cannot be read: that takes more than {time_ if status == _OUT_OF_TIME else room}"
+        raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
+    head, _, blob = written.partition(b"\n")
+    answer = json.loads(head)
     if "error" in answer:
         raise DocumentError(f"{name}: {answer['error']}", kind=FailureKind(answer["kind"]))
     return answer["answer"], blob
-
-
-class _Ended(Exception):
-    """The process ended before it answered, or was ended; `late`: its time was over."""
-
-    def __init__(self, *, late: bool) -> None:
-        self.late = late
-
-
-class _Reader:
-    """The process that reads PDFs, started when it is asked."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._asked = 0
-
-    def ask(self, question: bytes, seconds: float) -> tuple[dict[str, Any], bytes]:
-        """Return its answer. Raises _Ended, after some seconds at the latest, and OSError if it cannot be started."""
-        with self._lock:
-            while True:
-                process = self._started()
-                over = time.monotonic() + seconds
-                timer = threading.Timer(seconds, process.kill)
-                timer.daemon = True
-                timer.start()
-                try:
-                    return _answer(process, question)
-                except (OSError, ValueError):  # a pipe, or a line, that breaks off
-                    self.stop()
-                    late = process.returncode == _OUT_OF_TIME or time.monotonic() >= over
-                    if late or self._asked == 1:
-                        raise _Ended(late=late) from None
-                    # memory may have been short because of the PDFs before this one
-                except BaseException:  # such as Ctrl-C: what it answers now belongs to no question
-                    self.stop()
-                    raise
-                finally:
-                    timer.cancel()
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._asked == _MOST_READ:
-            self.stop()
-        if self._process is None:
-            self._process = subprocess.Popen(  # noqa: S603 - ours; this environment's modules, and no start of `site`
-                [sys.executable, "-S", "-P", _PROGRAM, *filter(None, sys.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-            self._asked = 0
-        self._asked += 1
-        return self._process
-
-    def stop(self) -> None:
-        """End it, if it runs; the next PDF starts another."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.communicate()
-
-    def forget(self) -> None:
-        """Leave it to the process that this one was forked from."""
-        self._lock = threading.Lock()
-        self._process = None
-
-
-def _answer(process: subprocess.Popen[bytes], question: bytes) -> tuple[dict[str, Any], bytes]:
-    assert process.stdin is not None  # noqa: S101 - a pipe
-    assert process.stdout is not None  # noqa: S101 - a pipe
-    process.stdin.write(question)
-    process.stdin.flush()
-    head = json.loads(process.stdout.readline())
-    blob = process.stdout.read(head["bytes"])
-    if len(blob) < head["bytes"]:
-        raise ValueError("it breaks off")
-    return head, blob
-
-
-_reader: Final = _Reader()
-atexit.register(_reader.stop)
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_reader.forget)
 
 
 # --- texts kept between runs, by the digest of the file: reading a long one takes half a second of CPU

@@ -1,4 +1,4 @@
-"""Reads and alters PDFs through pypdfium2: the program that `pdf` runs, within limits.
+"""Reads and alters PDFs through pypdfium2: the program that `pdf` runs for each question, within limits.
 
 It imports nothing of the package, so that it starts quickly. Question and answer are a line of JSON each, with bytes
 behind it. Each function for one raises Unreadable.
@@ -50,17 +50,16 @@ class Unreadable(Exception):
         self.kind = kind
 
 
-def answer_questions() -> None:
-    """Answer the questions of the standard input until there are no more. Ends before where memory is short."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the other one decides
+def answer_question() -> None:
+    """Answer the question of the standard input. Ends before where time or memory is short."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a console; the other one decides
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
-    while line := sys.stdin.buffer.readline():
-        question = json.loads(line)
-        _limit(question["seconds"], question["memory"])
-        head, blob = _answer(question, sys.stdin.buffer.read(question["bytes"]))
-        answers.write(json.dumps({**head, "bytes": len(blob)}).encode("ascii") + b"\n" + blob)
-        answers.flush()
+    question = json.loads(sys.stdin.buffer.readline())
+    _limit(question["seconds"], question["memory"])
+    head, blob = _answer(question, sys.stdin.buffer.read())
+    answers.write(json.dumps(head).encode("ascii") + b"\n" + blob)
+    answers.flush()
     os._exit(0)  # PDFium has nothing to save, and may fail at the end on what it could read
 
 
@@ -78,14 +77,13 @@ def _answer(question: dict[str, Any], data: bytes) -> tuple[dict[str, Any], byte
 
 
 def _limit(seconds: int, memory: int) -> None:
-    """Limit this process from now on: the seconds come on top of those that it has used."""
+    """Limit this process."""
     if sys.platform == "win32":
         return
     import resource
 
-    used = resource.getrusage(resource.RUSAGE_SELF)
     limits = (
-        (resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds),
+        (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CORE, 0),  # a PDF that ends this process leaves no file behind
     )
@@ -402,4 +400,4 @@ def _saved(document: PdfDocument) -> bytes:
 
 if __name__ == "__main__":
     sys.path += sys.argv[1:]
-    answer_questions()
+    answer_question()

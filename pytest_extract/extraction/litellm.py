@@ -38,13 +38,11 @@ from pytest_extract.extraction.provider_errors import (
     ErrorInAnswer,
     MalformedAnswer,
     Outage,
-    adjusted,
-    adjustment_texts,
-    adjustments_after,
     error_in_answer,
     failure_kind,
     is_final,
     reason,
+    refused_wishes,
     retry_after,
     told_error,
 )
@@ -177,21 +175,20 @@ def complete(
     if retry.attempts < 1:
         raise ConfigError(f"a call needs at least one attempt, not {retry.attempts}")
     litellm = load_litellm()
-    wanted = {**(preferred or {}), **options}
-    changes = {name: new for name, new in outage.changes(model).items() if new is not None or name not in options}
+    wishes = {name: value for name, value in (preferred or {}).items() if name not in options}
+    refused = [name for name in wishes if name in outage.refused(model)]
     attempt = 0
     while (over := outage.over(model)) is None:
+        granted = {name: value for name, value in wishes.items() if name not in refused}
         begin = time.perf_counter()
         try:
-            request = {"model": model, "messages": list(messages), **adjusted(wanted, changes)}
+            request = {"model": model, "messages": list(messages), **granted, **options}
             response = _response(litellm, request, retry.timeout_s)
             extraction = _extraction(litellm, model, messages, response, time.perf_counter() - begin)
         except Exception as raised:  # whatever a provider's client raises ends here
             error = error_in_answer(raised) or raised
-            left = wanted.keys() - changes.keys()
-            more = adjustments_after(litellm, error, left - options.keys(), left & options.keys())
-            if more:
-                changes |= more
+            if more := refused_wishes(litellm, error, granted):
+                refused += more
                 continue
             pause = _pause(error, attempt, replace(retry, attempts=outage.attempts(model, error, retry.attempts)))
             attempt += 1
@@ -201,8 +198,9 @@ def complete(
                 raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from raised
             sleep(pause)
         else:
-            outage.answered(model, changes)
-            return replace(extraction, adjustments=adjustment_texts(model, wanted, changes))
+            outage.answered(model, refused)
+            left_out = tuple(f"{model} refuses the option `{name}`: asked without it" for name in refused)
+            return replace(extraction, adjustments=left_out)
     raise LlmError(over)
 
 

@@ -1,7 +1,7 @@
 """What an exception of a model's client means, read from its shape: litellm, openai and anthropic look alike here.
 
-What a model refuses in a request is changed (a wish is left out, a limit gets its other name), and no more calls are
-made where the next would fail as the last ones did: no key, no such model, an unknown host.
+What we only prefer of a request, and a model refuses, is left out; and no more calls are made where the next would fail
+as the last ones did: no key, no such model, an unknown host.
 """
 
 from __future__ import annotations
@@ -246,47 +246,19 @@ _SAYINGS: Final[Mapping[str, str]] = {
     "response_format": r"response\W?(?:format|schema|mime)|json\W?(?:schema|mode|object)|(?:structured|guided)\W?\w+"
 }
 """How providers call an option apart from its own name."""
-_OTHER_NAME: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-_NO_SUCH_OPTION: Final = re.compile(
-    r"(?i)unsupported|not supported|unknown|unrecogni[sz]ed|not permitted|extra inputs|unexpected"
-)
 _NOT_AS_ASKED: Final = frozenset({400, 422})
 
-Adjustments = Mapping[str, str | None]
-"""Names of options -> the name under which a model takes them, None where it takes none."""
 
+def refused_wishes(litellm: Any, error: Exception, wishes: Collection[str]) -> list[str]:
+    """Return which wishes to leave out of a request after an error that names them; none for other errors.
 
-def adjustments_after(litellm: Any, error: Exception, wishes: Collection[str], own: Collection[str]) -> Adjustments:
-    """Return what to change of a request after an error that names its options; nothing for other errors.
-
-    Wishes are left out; the user's `own` options are not, and may get another name. litellm's own error is about
-    options in any case: where it names none, all wishes go.
+    litellm's own error is about options in any case: where it names none, all wishes go.
     """
     if status_of(error) not in _NOT_AS_ASKED:
-        return {}
+        return []
     told = _told(error)
     named = [name for name in wishes if _names(told, name)]
-    if isinstance(error, litellm.UnsupportedParamsError):
-        return dict.fromkeys(named or wishes)
-    limits = [name for name in own if _OTHER_NAME.get(name, name) not in own and _names(told, name)]
-    # of the user's own options, a name that is refused has another, and a value has none
-    renamed = {name: _OTHER_NAME[name] for name in limits if _NO_SUCH_OPTION.search(told)}
-    return {**dict.fromkeys(named), **renamed}
-
-
-def adjusted(options: Mapping[str, Json], adjustments: Adjustments) -> dict[str, Json]:
-    """Return the options as a model takes them."""
-    names = {name: adjustments.get(name, name) for name in options}
-    return {new: options[name] for name, new in names.items() if new is not None}
-
-
-def adjustment_texts(model: str, options: Mapping[str, Json], adjustments: Adjustments) -> tuple[str, ...]:
-    """Say what was changed."""
-    return tuple(
-        f"{model} refuses the option `{name}`: asked {'without it' if new is None else f'with `{new}`'}"
-        for name, new in adjustments.items()
-        if name in options
-    )
+    return [*wishes] if not named and isinstance(error, litellm.UnsupportedParamsError) else named
 
 
 def _names(told: str, option: str) -> bool:
@@ -303,7 +275,7 @@ _ATTEMPTS_TO_REACH: Final = 3
 
 
 class Outage:
-    """The permanent errors of one extractor or judge so far, and the options that models refuse.
+    """The permanent errors of one extractor or judge so far, and the wishes that models refuse.
 
     What the first of equal errors says is said for all of them: requests differ in their number, and the cause is one.
     Calls in several threads share it without a lock (an extractor can be pickled): a lost count costs one more call.
@@ -311,7 +283,7 @@ class Outage:
 
     def __init__(self) -> None:
         self._errors: dict[str, tuple[str | None, str, int]] = {}
-        self._changes: dict[str, Adjustments] = {}
+        self._refused: dict[str, frozenset[str]] = {}
 
     def over(self, model: str) -> str | None:
         """Return why a model is called no more; None while it is."""
@@ -320,17 +292,17 @@ class Outage:
 
     def attempts(self, model: str, error: Exception, most: int) -> int:
         """Return how often a call may be tried that met an error; a host that has answered is worth the full number."""
-        reached = model in self._changes or permanent_cause(error) != "unreachable"
+        reached = model in self._refused or permanent_cause(error) != "unreachable"
         return most if reached else min(most, _ATTEMPTS_TO_REACH)
 
-    def answered(self, model: str, changes: Adjustments) -> None:
-        """Forget the errors of a model that has answered, and remember the changes with which it has."""
-        self._changes[model] = changes
+    def answered(self, model: str, refused: Collection[str]) -> None:
+        """Forget the errors of a model that has answered, and remember the wishes without which it has."""
+        self._refused[model] = self.refused(model).union(refused)
         self._errors.pop(model, None)
 
-    def changes(self, model: str) -> Adjustments:
-        """Return what has to be changed of a request for a model, as far as it has answered: that spares the error."""
-        return self._changes.get(model, {})
+    def refused(self, model: str) -> frozenset[str]:
+        """Return the wishes that a model refuses, as far as it has answered: that spares the error."""
+        return self._refused.get(model, frozenset())
 
     def failed(self, model: str, error: Exception, told: str) -> str:
         """Count an error and return what to say of it: `told`, or for one that is no news what the first said."""

@@ -412,23 +412,10 @@ def test_wishes_are_left_out_one_after_another(llm_server):
     assert len(llm_server.requests) == 3
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens")]
-)
-def test_the_limit_of_an_answer_goes_by_the_name_that_the_model_knows(llm_server, old, new):
-    refusal = failed(400, f"Unsupported parameter: '{old}' is not supported with this model. Use '{new}' instead.")
-    llm_server.otherwise = refusing(old, refusal)
-    assert ask(**{old: 90}).adjustments == (f"{MODEL} refuses the option `{old}`: asked with `{new}`",)
-    assert llm_server.bodies[-1][new] == 90
-
-
-NO_LIMIT = failed(400, "max_tokens, max_completion_tokens: Extra inputs are not permitted")
 OTHER_ERRORS = {
     "the user's own": (failed(400, "'temperature' does not support 0"), {"temperature": 0.0}, 1),
     "not named": (failed(400, "could not read the image"), {"preferred": {"temperature": 0.0}}, 1),
     "another status": (failed(403, "temperature is locked for your project"), {"preferred": {"temperature": 0.0}}, 1),
-    "a value": (failed(400, "max_tokens is too large: 100000"), {"max_tokens": 100_000}, 1),
-    "no name of the limit is right": (NO_LIMIT, {"max_tokens": 9}, 2),
 }
 
 

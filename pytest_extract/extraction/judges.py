@@ -342,8 +342,6 @@ MOST_ROWS: Final = 50
 """Rows of each side, and "equal" questions, in one call."""
 MOST_CHARACTERS: Final = 60_000
 """Characters of both sides in one call; a longer row goes by itself."""
-_CALLS: Final = 3
-"""Calls in which questions that fit one call are answered, or stay undecided."""
 
 _Rows: TypeAlias = Mapping[int, str]
 """Rows of one side as texts by their index: to find what is alike, and how many characters a row takes in a prompt."""
@@ -435,10 +433,9 @@ class LlmJudge:
 
     "equal" questions go up to 50 a call (and 60,000 characters), an "align" question a call, or several for lists of
     more than 50 rows (or 60,000 characters); each call holds one of `slots` (four at once over all threads, if none are
-    given). Questions without a sound answer are asked again while that helps, in three calls at most for what one call
-    could have answered, and then stay undecided; a batch of "equal" questions that is too long for the model is cut
-    until it fits. `options` go to `litellm.completion`; a field's own (another model,
-    say: `Question.options`) go before them, in calls of their own.
+    given). Questions without a sound answer are asked once more, and then stay undecided; a batch of "equal" questions
+    that is too long for the model is cut until it fits. `options` go to `litellm.completion`; a field's own (another
+    model, say: `Question.options`) go before them, in calls of their own.
     """
 
     def __init__(
@@ -503,25 +500,20 @@ class LlmJudge:
                 break
         return [alignment(*lengths(question), pairs, f"asked in {calls} parts")]
 
-    def _decide(self, questions: Sequence[Question], calls: int = _CALLS) -> list[Decision]:
-        """Ask questions in one call, and again what has no sound answer, in so many calls at most.
+    def _decide(self, questions: Sequence[Question], *, again: bool = True) -> list[Decision]:
+        """Ask questions in one call, and once more what has no sound answer.
 
         Those that are too long for the model are asked by halves, as long as it takes: a call that is declined costs
-        nothing. So are many that have no answer at all, which may have been cut off.
+        nothing.
         """
         decisions = self._ask(questions)
-        again = [index for index, decision in enumerate(decisions) if _is_worth_asking(decision)]
-        half = -(-len(again) // 2)
-        halves = [again[:half], again[half:]]
         if any(isinstance(decision, _TooLong) for decision in decisions):
-            parts, calls = halves, _CALLS
-        elif len(again) == len(questions):
-            parts, calls = halves if half > MOST_ROWS // 4 else [again], (calls - 1) // 2
-        else:
-            parts, calls = [again] if again else [], calls - 1
-        for part in parts if calls else ():
-            answers = self._decide([questions[index] for index in part], calls)
-            for index, answer in zip(part, answers, strict=True):
+            half = len(questions) // 2
+            return [*self._decide(questions[:half], again=again), *self._decide(questions[half:], again=again)]
+        left = [index for index, decision in enumerate(decisions) if _is_worth_asking(decision)]
+        if left and again:
+            answers = self._decide([questions[index] for index in left], again=False)
+            for index, answer in zip(left, answers, strict=True):
                 decisions[index] = answer
         return decisions
 

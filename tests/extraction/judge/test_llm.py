@@ -117,15 +117,15 @@ def first_half(body):
     return answer(json.dumps({"answers": [entry_for(*item) for item in kept]}))
 
 
-def test_what_is_left_out_is_asked_again_by_itself_in_three_calls_at_most(judge, llm_server):
+def test_what_is_left_out_is_asked_once_more_by_itself(judge, llm_server):
     llm_server.otherwise = first_half
     got = judge(FIFTY)
-    assert sizes(llm_server) == [50, 25, 12]
-    assert scores(got)[:44] == BY_TURNS[:44]
-    assert got[44] == UnansweredQuestion("the judge left this question out")
+    assert sizes(llm_server) == [50, 25]
+    assert scores(got)[:38] == BY_TURNS[:38]
+    assert got[38] == UnansweredQuestion("the judge left this question out")
     llm_server.otherwise = answer("I would rather not say.")
     assert scores(judge(FIFTY)) == [None] * 50
-    assert len(llm_server.requests) == 3 + 3
+    assert len(llm_server.requests) == 2 + 2
 
 
 def test_a_batch_that_is_too_long_for_the_model_is_cut_until_it_fits(judge, llm_server):

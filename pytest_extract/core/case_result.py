@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -218,18 +218,28 @@ class Spending:
         """Add up all attempts."""
         total = cls()
         for result in results:
-            live = [attempt for attempt in result.attempts if not attempt.recorded]
-            usages = [attempt.usage for attempt in result.attempts if attempt.usage is not None]
-            total += cls(
-                calls=len(live),
-                recorded=len(result.attempts) - len(live),
-                unpriced=sum(attempt.cost_usd is None for attempt in live),
-                uncounted=sum(_is_uncounted(attempt) for attempt in live) if result.variant.model is not None else 0,
-                cost_usd=sum(attempt.cost_usd or 0.0 for attempt in live),
-                prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
-                completion_tokens=sum(usage.completion_tokens or 0 for usage in usages),
-            )
+            for attempt in result.attempts:
+                call = cls.of_call(attempt.usage, attempt.cost_usd)
+                if attempt.recorded:
+                    call = replace(call, calls=0, recorded=1, unpriced=0, uncounted=0, cost_usd=0.0)
+                elif attempt.score is None or result.variant.model is None:
+                    call = replace(call, uncounted=0)
+                total += call
         return total
+
+    @classmethod
+    def of_call(cls, usage: Usage | None, cost_usd: float | None, estimated_usd: float | None = 0.0) -> Spending:
+        """Return what a call of a model took; the estimate counts where neither cost nor all tokens are known."""
+        uncounted = cost_usd is None and not (usage is not None and usage.complete)
+        return cls(
+            calls=1,
+            unpriced=int(cost_usd is None),
+            uncounted=int(uncounted),
+            cost_usd=cost_usd or 0.0,
+            estimated_usd=estimated_usd if uncounted else 0.0,
+            prompt_tokens=(usage and usage.prompt_tokens) or 0,
+            completion_tokens=(usage and usage.completion_tokens) or 0,
+        )
 
     def __add__(self, other: Spending) -> Spending:
         return self._with(other, 1)
@@ -261,12 +271,6 @@ class Spending:
         """The calls of unknown cost: their number, and what is missing."""
         kinds = (self.unpriced - self.uncounted, "without a known price"), (self.uncounted, "without reported tokens")
         return [(count, what) for count, what in kinds if count]
-
-
-def _is_uncounted(attempt: Attempt) -> bool:
-    """Whether a call of a model gave an answer whose tokens are not known."""
-    known = attempt.usage is not None and attempt.usage.complete
-    return attempt.cost_usd is None and attempt.score is not None and not known
 
 
 _UNDECIDED = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})

@@ -414,20 +414,6 @@ def _side_by_side(works: Iterable[Callable[[], list[Decision]]]) -> list[Decisio
     return [decision for future in [started(work) for work in works] for decision in future.result()]
 
 
-def _spending_of(answer: Extraction) -> Spending:
-    usage = usage_of(answer.usage)
-    uncounted = answer.cost_usd is None and not (usage and usage.complete)
-    return Spending(
-        calls=1,
-        unpriced=int(answer.cost_usd is None),
-        uncounted=int(uncounted),
-        cost_usd=answer.cost_usd or 0.0,
-        estimated_usd=answer.estimated_usd if uncounted else 0.0,
-        prompt_tokens=(usage and usage.prompt_tokens) or 0,
-        completion_tokens=(usage and usage.completion_tokens) or 0,
-    )
-
-
 class LlmJudge:
     """Ask `model` through litellm.
 
@@ -536,7 +522,7 @@ class LlmJudge:
             too_long = error.kind is FailureKind.CONTEXT_LENGTH and len(questions) > 1
             return [(_TooLong if too_long else _Failed)(f"the judge could not be asked: {error}")] * len(questions)
         with self._lock:
-            self.spent += _spending_of(answer)
+            self.spent += Spending.of_call(usage_of(answer.usage), answer.cost_usd, answer.estimated_usd)
         if answer.failure is not None:
             return [UnansweredQuestion(f"the judge gave no answer: {answer.failure.message}")] * len(questions)
         return list(read_answers(batch, answer.output, answer.finish_reason).values())

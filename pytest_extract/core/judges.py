@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer
 from pytest_extract.core.results import Alignment, Answer, Judge, JudgeAnswer, Question
@@ -55,27 +55,81 @@ def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | N
         for one in asked.values():
             found |= ask(one, {key: question for key, question in questions.items() if judge.of(question) is one})
         return found
-    try:
-        answers = list(judge(tuple(questions.values())))
-    except Exception as error:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
-        return dict.fromkeys(questions, NoAnswer(f"the judge failed: {type(error).__name__}: {error}"))
-    if len(answers) != len(questions):
-        why = f"the judge gave {len(answers)} answers to {len(questions)} questions"
-        return dict.fromkeys(questions, NoAnswer(why))
-    for (key, question), answer in zip(questions.items(), answers, strict=True):
-        found[key] = answer if _usable(question, answer) else _unanswered(judge, question, answer)
+    found |= zip(questions, checked_answers(judge, tuple(questions.values())), strict=True)
+    why = getattr(judge, "why", None)
+    for key, question in questions.items():
+        if found[key] is _UNDECIDED and callable(why):
+            found[key] = NoAnswer(str(why(question) or NO_ANSWER))
     return found
 
 
-def _unanswered(judge: Judge, question: Question, answer: object) -> NoAnswer:
-    if answer is not None:
-        return NoAnswer(f"the judge gave no usable answer: {answer!r:.80}")
-    why = getattr(judge, "why", None)
-    return NoAnswer(str((why(question) if callable(why) else None) or NO_ANSWER))
+Decision: TypeAlias = JudgeAnswer | Alignment | NoAnswer
+_UNDECIDED: Final = NoAnswer("the judge did not decide")
 
 
-def _usable(question: Question, answer: object) -> bool:
+def checked_answers(
+    judge: Callable[[Sequence[Question]], object],
+    questions: Sequence[Question],
+    *,
+    told: Callable[[BaseException], str] = lambda error: f"{type(error).__name__}: {error}",
+) -> list[Decision]:
+    """Call a judge, which may fail: return a valid decision on each question; `told` words an exception."""
+    try:
+        answers = judge(questions)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
+        why = f"the judge raised {told(error)}"
+    else:
+        if isinstance(answers, Sequence) and not isinstance(answers, str) and len(answers) == len(questions):
+            return [checked_answer(question, answer) for question, answer in zip(questions, answers, strict=True)]
+        size = f" of {len(answers)}" if isinstance(answers, Sequence) else ""
+        returned = f"{type(answers).__name__}{size}"  # its text may fail, or hold a secret
+        why = f"the judge returned {returned}, not a list of as many answers as questions ({len(questions)})"
+    return [NoAnswer(why)] * len(questions)
+
+
+def checked_answer(question: Question, answer: Any) -> Decision:
+    """Return a valid decision; `NoAnswer` with the reason for an answer that does not fit its question.
+
+    A bare number in [0, 1] or a boolean counts as a `JudgeAnswer`. Only the pairs of an `Alignment` are used; the rows
+    left over on each side follow from them.
+    """
+    if answer is None or isinstance(answer, NoAnswer):
+        return answer or _UNDECIDED
     if question.kind == "align":
-        return isinstance(answer, Alignment)
-    score = answer.score if isinstance(answer, JudgeAnswer) else None
-    return isinstance(score, int | float) and not isinstance(score, bool) and 0.0 <= score <= 1.0
+        return _checked_alignment(question, answer)
+    if isinstance(answer, bool | int | float):
+        answer = JudgeAnswer(answer)
+    if not isinstance(answer, JudgeAnswer):
+        return NoAnswer(f"the judge answered {type(answer).__name__} where a JudgeAnswer was asked for")
+    score: object = answer.score  # of the user's making: its type is not to be relied on
+    if not isinstance(score, int | float) or not 0 <= score <= 1:  # a NaN is not in any range
+        return NoAnswer("the judge's score is no number from 0 to 1")
+    return JudgeAnswer(float(score), str(answer.reason or ""))
+
+
+def _checked_alignment(question: Question, answer: Any) -> Decision:
+    if not isinstance(answer, Alignment):
+        return NoAnswer(f"the judge answered {type(answer).__name__} where an Alignment was asked for")
+    gold, extracted = lengths(question)
+    for at, (side, size) in enumerate((("gold", gold), ("extracted", extracted))):
+        used = [pair[at] for pair in answer.pairs]
+        outside = next((row for row in used if not 0 <= row < size), None)
+        if outside is not None:
+            return NoAnswer(f"the judge's alignment names {side} row {outside} of {size}")
+        if len(set(used)) < len(used):
+            return NoAnswer(f"the judge's alignment uses a {side} row twice")
+    return alignment(gold, extracted, answer.pairs, str(answer.reason or ""))
+
+
+def alignment(gold: int, extracted: int, pairs: Iterable[tuple[int, int]], reason: str = "") -> Alignment:
+    """Return the alignment of two lists of these lengths that has these pairs, with what is left over on each side."""
+    ordered = tuple(sorted(pairs))
+    rows, columns = {row for row, _ in ordered}, {column for _, column in ordered}
+    missed = tuple(index for index in range(gold) if index not in rows)
+    spurious = tuple(index for index in range(extracted) if index not in columns)
+    return Alignment(ordered, missed, spurious, reason)
+
+
+def lengths(question: Question) -> tuple[int, int]:
+    """Return how many rows an "align" question has on its gold and on its extracted side."""
+    return tuple(len(side) if isinstance(side, list) else 0 for side in (question.gold, question.extracted))  # type: ignore[return-value]

@@ -32,17 +32,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.cases.sources import Mistake, errors_of, parse_source, read_text
 from pytest_extract.core.case_result import Spending
-from pytest_extract.core.judges import GIVE_A_JUDGE
+from pytest_extract.core.engine.context import NoAnswer
+from pytest_extract.core.judges import GIVE_A_JUDGE, Decision, checked_answer
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError
 from pytest_extract.extraction.judges import (
     PROMPT_VERSIONS,
     Ask,
-    Decision,
     LlmJudge,
-    UnansweredQuestion,
-    checked_answer,
     identity_of,
     user_judge,
 )
@@ -154,14 +152,14 @@ _MOST_LOCKS: Final = 100
 """Questions asked at once: each locks a file, and the system lets a process open a thousand or so."""
 
 
-def question_key(question: Question) -> str | UnansweredQuestion:
-    """Return `Question.key`; `UnansweredQuestion` where no prompt can hold a value (too deep, too long a number)."""
+def question_key(question: Question) -> str | NoAnswer:
+    """Return `Question.key`; `NoAnswer` where no prompt can hold a value (too deep, too long a number)."""
     try:
         json.dumps([question.gold, question.extracted])  # a prompt is written so; the key alone could be computed
     except RecursionError:
-        return UnansweredQuestion("the values are nested too deeply to ask a judge about them")
+        return NoAnswer("the values are nested too deeply to ask a judge about them")
     except ValueError as error:
-        return UnansweredQuestion(f"the values cannot be written down for a judge: {error}")
+        return NoAnswer(f"the values cannot be written down for a judge: {error}")
     return question.key
 
 
@@ -190,7 +188,7 @@ class CachingJudge:
         missing = [key for key in by_key if key not in decided]
         if self._ask is None:
             why = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
-            decided |= dict.fromkeys(missing, UnansweredQuestion(why))
+            decided |= dict.fromkeys(missing, NoAnswer(why))
         else:
             for start in range(0, len(missing), _MOST_LOCKS):
                 some = missing[start : start + _MOST_LOCKS]
@@ -200,7 +198,7 @@ class CachingJudge:
     def why(self, question: Question) -> str | None:
         """Return why a question was left undecided, None if it was not."""
         key = question_key(question)
-        return key.reason if isinstance(key, UnansweredQuestion) else self._undecided.get(key)
+        return key.reason if isinstance(key, NoAnswer) else self._undecided.get(key)
 
     @property
     def spent(self) -> Spending:
@@ -228,7 +226,7 @@ class CachingJudge:
             others = {key: self._in_progress[key] for key in questions if key in self._in_progress}
             mine: dict[str, Future[Decision]] = {key: Future() for key in questions if key not in others}
             self._in_progress |= mine
-        decided: dict[str, Decision] = dict.fromkeys(mine, UnansweredQuestion("the judge was interrupted"))
+        decided: dict[str, Decision] = dict.fromkeys(mine, NoAnswer("the judge was interrupted"))
         try:
             decided = self._ask_missing(ask, {key: questions[key] for key in mine})
         finally:
@@ -255,7 +253,7 @@ class CachingJudge:
 
     def _settled(self, key: str, decision: Decision) -> Answer:
         """Remember a decision; the first one of this process counts."""
-        if isinstance(decision, UnansweredQuestion):
+        if isinstance(decision, NoAnswer):
             self._undecided[key] = decision.reason
             return None
         self._undecided.pop(key, None)
@@ -291,14 +289,12 @@ class AnswerCache:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            return UnansweredQuestion(
-                f"{path}: no kept answer that can be read ({type(error).__name__}); delete it to ask again"
-            )
+            return NoAnswer(f"{path}: no kept answer that can be read ({type(error).__name__}); delete it to ask again")
         return checked_answer(question, found)
 
     def put(self, key: str, question: Question, decision: Decision) -> Decision:
         """Store an answer; return the one that counts: another process may have been first."""
-        if isinstance(decision, UnansweredQuestion):
+        if isinstance(decision, NoAnswer):
             return decision
         try:
             path, text = self.path(key, question.kind), _file_text(self.judge, question, key, decision)
@@ -310,7 +306,7 @@ class AnswerCache:
             if self.on_write_error is not None:
                 self.on_write_error(error)
         except RecursionError as error:
-            return UnansweredQuestion(f"the answer could not be kept: {error}")
+            return NoAnswer(f"the answer could not be kept: {error}")
         return decision
 
     def path(self, key: str, kind: str) -> Path:

@@ -1,4 +1,4 @@
-"""Judges: the user's own, and a model; the check of every answer.
+"""Judges: the user's own, and a model.
 
 A model gets few calls for a case's questions, some concurrent, and new calls for unusable answers. Lists that are too
 long for one call are cut into parts that it aligns, and the answers put together again.
@@ -17,86 +17,28 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import Spending
+from pytest_extract.core.engine.context import NoAnswer
 from pytest_extract.core.engine.fits import metric_shares
 from pytest_extract.core.engine.pairing import fitting_pairs
+from pytest_extract.core.judges import Decision, alignment, checked_answer, checked_answers, lengths
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.parse import FitRank, parse_output
 from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.call import BackgroundLoop, Extraction, awaited, usage_of
+from pytest_extract.extraction.call import BackgroundLoop, awaited, usage_of
 from pytest_extract.extraction.litellm import LlmError, Retry, check_call_options, complete, response_format, started
 from pytest_extract.extraction.provider_errors import Outage, summary
 
-
-@dataclass(frozen=True, slots=True)
-class UnansweredQuestion:
-    """No usable answer, and why: the comparison becomes a `judge_error`."""
-
-    reason: str
-
-
-Decision: TypeAlias = JudgeAnswer | Alignment | UnansweredQuestion
-NO_SCORE: Final = "the judge's score is no number from 0 to 1"
 Ask: TypeAlias = Callable[[Sequence[Question]], Sequence[Decision]]
 """Decisions in the order and number of the questions; never raises for what a model or provider did."""
-
-
-def checked_answer(question: Question, answer: Any) -> Decision:
-    """Return a valid decision; `UnansweredQuestion` with the reason for an answer that does not fit its question.
-
-    A bare number in [0, 1] or a boolean counts as a `JudgeAnswer`. Only the pairs of an `Alignment` are used; the rows
-    left over on each side follow from them.
-    """
-    if isinstance(answer, UnansweredQuestion):
-        return answer
-    if answer is None:
-        return UnansweredQuestion("the judge did not decide")
-    if question.kind == "align":
-        return _checked_alignment(question, answer)
-    if isinstance(answer, bool | int | float):
-        answer = JudgeAnswer(answer)
-    if not isinstance(answer, JudgeAnswer):
-        return UnansweredQuestion(f"the judge answered {type(answer).__name__} where a JudgeAnswer was asked for")
-    score: object = answer.score  # of the user's making: its type is not to be relied on
-    if not isinstance(score, int | float) or not 0 <= score <= 1:  # a NaN is not in any range
-        return UnansweredQuestion(NO_SCORE)
-    return JudgeAnswer(float(score), str(answer.reason))
-
-
-def alignment(gold: int, extracted: int, pairs: Iterable[tuple[int, int]], reason: str = "") -> Alignment:
-    """Return the alignment of two lists of these lengths that has these pairs, with what is left over on each side."""
-    ordered = tuple(sorted(pairs))
-    rows, columns = {row for row, _ in ordered}, {column for _, column in ordered}
-    missed = tuple(index for index in range(gold) if index not in rows)
-    spurious = tuple(index for index in range(extracted) if index not in columns)
-    return Alignment(ordered, missed, spurious, reason)
-
-
-def lengths(question: Question) -> tuple[int, int]:
-    """Return how many rows an "align" question has on its gold and on its extracted side."""
-    return tuple(len(side) if isinstance(side, list) else 0 for side in (question.gold, question.extracted))  # type: ignore[return-value]
-
-
-def _checked_alignment(question: Question, answer: Any) -> Decision:
-    if not isinstance(answer, Alignment):
-        return UnansweredQuestion(f"the judge answered {type(answer).__name__} where an Alignment was asked for")
-    gold, extracted = lengths(question)
-    for at, (side, size) in enumerate((("gold", gold), ("extracted", extracted))):
-        used = [pair[at] for pair in answer.pairs]
-        outside = next((row for row in used if not 0 <= row < size), None)
-        if outside is not None:
-            return UnansweredQuestion(f"the judge's alignment names {side} row {outside} of {size}")
-        if len(set(used)) < len(used):
-            return UnansweredQuestion(f"the judge's alignment uses a {side} row twice")
-    return alignment(gold, extracted, answer.pairs, str(answer.reason))
 
 
 def folded(value: Json) -> Json:
@@ -124,21 +66,11 @@ def user_judge(
             "questions to as many answers: def judge(questions): ..."
         )
 
-    def ask(questions: Sequence[Question]) -> list[Decision]:
-        try:
-            with slots or nullcontext():
-                answers = awaited(judge(questions), loop)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: its fault breaks the case, not the run
-            why = f"the judge raised {summary(error)}"
-        else:
-            if isinstance(answers, Sequence) and not isinstance(answers, str) and len(answers) == len(questions):
-                return [checked_answer(question, answer) for question, answer in zip(questions, answers, strict=True)]
-            size = f" of {len(answers)}" if isinstance(answers, Sequence) else ""
-            returned = f"{type(answers).__name__}{size}"  # its text may fail, or hold a secret
-            why = f"the judge returned {returned}, not a list of as many answers as questions ({len(questions)})"
-        return [UnansweredQuestion(why)] * len(questions)
+    def called(questions: Sequence[Question]) -> Any:
+        with slots or nullcontext():
+            return awaited(judge(questions), loop)
 
-    return ask
+    return lambda questions: checked_answers(called, questions, told=summary)
 
 
 def identity_of(judge: object) -> str | None:
@@ -290,14 +222,14 @@ def judge_response_format(kind: str) -> dict[str, Json]:
 
 
 def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> dict[str, Decision]:
-    """Return a decision for each id of the batch; `UnansweredQuestion` with the reason where no answer is valid."""
+    """Return a decision for each id of the batch; `NoAnswer` with the reason where no answer is valid."""
     parsed = parse_output(text, finish_reason=finish_reason, fits=_ranked)
     entries = None if parsed.value is MISSING else _entries(parsed.value)
     if parsed.failure is not None or not isinstance(entries, list):
         why = (
             f"the judge's answer gives no JSON with a list `answers` to decide by: {parsed.failure or short_repr(text)}"
         )
-        return dict.fromkeys(batch, UnansweredQuestion(why))
+        return dict.fromkeys(batch, NoAnswer(why))
     given = [entry for entry in entries if isinstance(entry, dict)]
     return {name: _read(name, question, given) for name, question in batch.items()}
 
@@ -323,15 +255,15 @@ def _closed(properties: dict[str, Json]) -> dict[str, Json]:
 def _read(name: str, question: Question, entries: Sequence[dict[str, Json]]) -> Decision:
     mine = [entry for entry in entries if entry.get("id") == name]
     if not mine:
-        return UnansweredQuestion("the judge left this question out")
+        return NoAnswer("the judge left this question out")
     if any(entry != mine[0] for entry in mine):
-        return UnansweredQuestion("the judge answered this question twice, and differently")
+        return NoAnswer("the judge answered this question twice, and differently")
     match question.kind, mine[0]:
         case "equal", {"score": int() | float() as score, "reason": str(reason)} if not isinstance(score, bool):
             return checked_answer(question, JudgeAnswer(score, reason))
         case "align", {"pairs": list(pairs), "reason": str(reason)} if all(map(_is_pair, pairs)):
             return checked_answer(question, Alignment(tuple((pair[0], pair[1]) for pair in pairs), reason=reason))
-    return UnansweredQuestion(f"the judge's answer has not the form that was asked for: {short_repr(mine[0])}")
+    return NoAnswer(f"the judge's answer has not the form that was asked for: {short_repr(mine[0])}")
 
 
 def _is_pair(value: Json) -> bool:
@@ -477,7 +409,7 @@ class LlmJudge:
             for (rows, others), decision in zip(parts, decisions, strict=True):
                 if not isinstance(decision, Alignment):
                     told = f"one of the {len(parts)} calls for this long list was not answered: {decision.reason}"
-                    return [UnansweredQuestion(told)]
+                    return [NoAnswer(told)]
                 for i, j in decision.pairs:
                     if rows[i] in gold and others[j] in extracted:
                         pairs.append((rows[i], others[j]))
@@ -524,17 +456,17 @@ class LlmJudge:
         with self._lock:
             self.spent += Spending.of_call(usage_of(answer.usage), answer.cost_usd, answer.estimated_usd)
         if answer.failure is not None:
-            return [UnansweredQuestion(f"the judge gave no answer: {answer.failure.message}")] * len(questions)
+            return [NoAnswer(f"the judge gave no answer: {answer.failure.message}")] * len(questions)
         return list(read_answers(batch, answer.output, answer.finish_reason).values())
 
 
-class _Failed(UnansweredQuestion):
+class _Failed(NoAnswer):
     """A call that was retried in vain already: asking again in the same breath helps nobody."""
 
 
-class _TooLong(UnansweredQuestion):
+class _TooLong(NoAnswer):
     """A batch that the model declined for its length; it costs nothing, and half of it may fit."""
 
 
 def _is_worth_asking(decision: Decision) -> bool:
-    return isinstance(decision, UnansweredQuestion) and not isinstance(decision, _Failed)
+    return isinstance(decision, NoAnswer) and not isinstance(decision, _Failed)

@@ -165,7 +165,7 @@ JUDGES = {
     "one that fails": (
         {"a": BY_DOWN, "b": BY_YES, "c": JUDGED},
         no,
-        {"a": ("judge_error", "the judge failed: ConnectionError: no line"), "b": ("match", "yes to b"), "c": REFUSED},
+        {"a": ("judge_error", "the judge raised ConnectionError: no line"), "b": ("match", "yes to b"), "c": REFUSED},
     ),
     "the other dialect": ({"a": OTHER_DIALECT}, None, {"a": ("match", "yes to a")}),
 }

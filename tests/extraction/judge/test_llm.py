@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_extract.core.engine.context import NoAnswer
 from pytest_extract.core.results import Alignment, JudgeAnswer, Status
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.extraction.caching_judge import build_judge
 from pytest_extract.extraction.judges import (
     LlmJudge,
-    UnansweredQuestion,
     batch_of,
     judge_messages,
     quoted,
@@ -122,7 +122,7 @@ def test_what_is_left_out_is_asked_once_more_by_itself(judge, llm_server):
     got = judge(FIFTY)
     assert sizes(llm_server) == [50, 25]
     assert scores(got)[:38] == BY_TURNS[:38]
-    assert got[38] == UnansweredQuestion("the judge left this question out")
+    assert got[38] == NoAnswer("the judge left this question out")
     llm_server.otherwise = answer("I would rather not say.")
     assert scores(judge(FIFTY)) == [None] * 50
     assert len(llm_server.requests) == 2 + 2
@@ -178,7 +178,7 @@ LASTING = {
 def test_a_lasting_fault_leaves_undecided_and_says_why(judge, llm_server, reply, why, calls):
     llm_server.otherwise = reply
     (got,) = judge([equal("a", "b")])
-    assert isinstance(got, UnansweredQuestion)
+    assert isinstance(got, NoAnswer)
     assert why in got.reason
     assert "planted" not in got.reason
     assert len(llm_server.requests) == calls
@@ -187,7 +187,7 @@ def test_a_lasting_fault_leaves_undecided_and_says_why(judge, llm_server, reply,
 def test_a_time_out_leaves_undecided(llm_server):
     llm_server.otherwise = slow(3600, answer("{}"))
     (got,) = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=0.3), sleep=lambda _: None)([equal("a", "b")])
-    assert isinstance(got, UnansweredQuestion)
+    assert isinstance(got, NoAnswer)
     assert got.reason.startswith(f"the judge could not be asked: {MODEL} after 2 attempts: ")
 
 
@@ -197,7 +197,7 @@ def test_an_answer_that_drips_leaves_undecided_in_time(llm_server):
     llm_server.otherwise = dripping(0.5, answer("{}"))
     begin = time.monotonic()
     (got,) = LlmJudge(MODEL, retry=Retry(attempts=1, timeout_s=1.5), sleep=lambda _: None)([equal("a", "b")])
-    assert isinstance(got, UnansweredQuestion)
+    assert isinstance(got, NoAnswer)
     assert "no complete answer within 1.5 s" in got.reason
     assert time.monotonic() - begin < 20
 
@@ -238,7 +238,7 @@ UNSOUND = {
 @pytest.mark.parametrize(("batch", "text", "why"), UNSOUND.values(), ids=UNSOUND)
 def test_an_unsound_answer_is_none(batch, text, why):
     (got,) = read_answers(batch, text).values()
-    assert isinstance(got, UnansweredQuestion)
+    assert isinstance(got, NoAnswer)
     assert why in got.reason
 
 
@@ -253,7 +253,7 @@ HALF = {
 @pytest.mark.parametrize(("text", "finish_reason"), HALF.values(), ids=HALF)
 def test_half_an_answer_decides_nothing(text, finish_reason):
     (got,) = read_answers(BATCH, text, finish_reason).values()
-    assert isinstance(got, UnansweredQuestion)
+    assert isinstance(got, NoAnswer)
 
 
 SOUND = {

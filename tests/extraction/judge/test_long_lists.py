@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from pytest_extract.extraction.judges import MOST_CHARACTERS, MOST_ROWS, LlmJudge, UnansweredQuestion
+from pytest_extract.core.engine.context import NoAnswer
+from pytest_extract.extraction.judges import MOST_CHARACTERS, MOST_ROWS, LlmJudge
 from pytest_extract.extraction.litellm import Retry
 from tests.extraction.judge.questions import align, data_of
 from tests.llm_server import MODEL, answer, server_error, truncated
@@ -140,5 +141,5 @@ def test_rows_of_one_identity_are_never_paired_twice(judge):
 def test_a_part_without_an_answer_leaves_the_whole_list_undecided(llm_server):
     llm_server.otherwise = truncated('{"answers": [')
     (got,) = LlmJudge(MODEL, retry=Retry(attempts=1))([align(rows_of(80), rows_of(80, seed=4))])
-    assert isinstance(got, UnansweredQuestion)
+    assert isinstance(got, NoAnswer)
     assert got.reason.startswith("one of the 2 calls for this long list was not answered: ")

@@ -419,12 +419,8 @@ def find_regions(text: str, start: int) -> Regions:
 _BLANK = re.compile(r"([ \t\n\r]*+)(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
 _STRING_START = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _CUT_ESCAPE = re.compile(r"(?:\\(?:u[\da-fA-F]*+)?)?")
-_LOOSE_STRING = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
 _TOKEN = re.compile(r"[^\s,:\[\]{}\"'/#]*+")
 _CUT_SCALAR = re.compile(r"-?(?:\d+\.?\d*(?:[eE][+-]?)?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
-_WORD = re.compile(r"[A-Za-z_$][\w$]*+")
-_PYTHON_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
-_LOOSE = json.JSONDecoder(strict=False)
 
 
 class SyntaxProblem(ValueError):
@@ -445,29 +441,30 @@ def line_column(text: str, position: int) -> tuple[int, int]:
 class Reader:
     """Reads one JSON value of `text[start:end]`; `position` is then the offset behind it.
 
-    It mends trailing commas, comments, single quotes, bare keys, Python's `True False None`, raw line breaks in
-    strings, repeated keys (the last one counts) and unclosed brackets.
+    It mends trailing commas, comments, blanks that JSON does not have, and unclosed brackets.
     """
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self.text = text
         self.position = start
         self.end = end
-        self._first: dict[bool, SyntaxProblem] = {}  # whether it is a repeated key
+        self._first: SyntaxProblem | None = None
+        self._repeated: SyntaxProblem | None = None
         self._mended: dict[str, list[int]] = {}
 
     def read(self) -> Json | Missing:
         """Return the value; MISSING where it cannot be mended."""
         try:
-            return self._value(0)
+            value = self._value(0)
         except SyntaxProblem as problem:
-            self._first.setdefault(False, problem)
+            self._first = self._first or problem
             return MISSING
+        return value if self._repeated is None else MISSING
 
     @property
     def problem(self) -> SyntaxProblem | None:
         """The first thing that strict JSON has not; a repeated key is one only where there is no other."""
-        return self._first.get(False) or self._first.get(True)
+        return self._first or self._repeated
 
     def notes(self) -> str:
         """Return what was mended: a phrase for each kind, with the place of the first."""
@@ -481,37 +478,24 @@ class Reader:
         char = self._next("a value was expected")
         if char in "{[":
             return self._container(depth)
-        return self._string() if char in "\"'" else self._scalar()
+        return self._string() if char == '"' else self._scalar()
 
     def _string(self) -> str:
-        loose = _LOOSE_STRING.match(self.text, self.position, self.end)
-        single = self.text[self.position] == "'"
-        if loose is None and not single:
-            start = _STRING_START.match(self.text, self.position, self.end)
-            stop = self.position if start is None else start.end()
-            if _CUT_ESCAPE.fullmatch(self.text, stop, self.end):
-                raise self._truncated("a string is not closed")
-            raise self._malformed(f"a string breaks off before {self.text[stop : stop + 2]!r}", stop)
-        written = loose[0] if loose else ""
-        try:
-            decoded: str = json.loads(written)
-        except json.JSONDecodeError as error:
-            place = self.position + error.pos
-            try:
-                decoded = _LOOSE.decode(f'"{_requoted(written[1:-1])}"' if single and written else written)
-            except ValueError:
-                raise self._malformed(f"a string breaks off before {self.text[place : place + 2]!r}", place) from None
-            self._mend("single-quoted string" if single else "line break or control character in a string", place)
-        self.position += len(written)
-        return decoded
+        start = _STRING_START.match(self.text, self.position, self.end)
+        stop = self.position if start is None else start.end()
+        if self.text.startswith('"', stop, self.end):
+            written = self.text[self.position : stop + 1]
+            self.position = stop + 1
+            return str(json.loads(written))
+        if _CUT_ESCAPE.fullmatch(self.text, stop, self.end):
+            raise self._truncated("a string is not closed")
+        raise self._malformed(f"a string breaks off before {self.text[stop : stop + 2]!r}", stop)
 
     def _scalar(self) -> Json:
         match = _TOKEN.match(self.text, self.position, self.end)
         token = match[0] if match else ""
-        if token in _PYTHON_WORDS:
-            self._mend("Python literal", self.position)
         try:
-            value: Json = STRICT.decode(_PYTHON_WORDS.get(token, token))
+            value: Json = STRICT.decode(token)
         except ValueError:
             if self.position + len(token) >= self.end and _CUT_SCALAR.fullmatch(token):
                 raise self._truncated("a value is not finished") from None
@@ -542,12 +526,11 @@ class Reader:
                     char = self._next("more was expected behind the comma")
                     if char == closing:
                         told = f"a comma stands before `{closing}`"
-                        self._mend("trailing comma", comma, FailureKind.TRAILING_COMMA, told)
+                        self._mend("trailing comma", SyntaxProblem(FailureKind.TRAILING_COMMA, told, comma))
         except SyntaxProblem as problem:
             if problem.kind is not FailureKind.TRUNCATED_JSON:
                 raise
-            self._first.setdefault(False, problem)
-            self._mend("unclosed bracket", self.end)
+            self._mend("unclosed bracket", problem)
             self.position = self.end  # the value that the cut went through is left out
         else:
             self.position += 1
@@ -556,21 +539,16 @@ class Reader:
     def _key(self, made: dict[str, Json]) -> str:
         """Read a key and the colon behind it."""
         char, place = self._next("a key was expected"), self.position
-        if char in "\"'":
-            key = self._string()
-        elif bare := _WORD.match(self.text, place, self.end):
-            key = bare[0]
-            self._mend("key without quotes", place)
-            self.position = bare.end()
-        else:
+        if char != '"':
             hint = "; a number has no separators of thousands in JSON" if char.isdecimal() else ""
             raise self._malformed(f"a key in double quotes was expected, found {self._found()}{hint}")
+        key = self._string()
         if self._next("a key has no value") != ":":
             raise self._malformed(f"`:` was expected after the key {key!r}, found {self._found()}")
         self.position += 1
-        if key in made:
+        if key in made and self._repeated is None:
             message = f"the key {key!r} stands twice in one object"
-            self._mend("repeated key (the last one counts)", place, FailureKind.DUPLICATE_KEY, message)
+            self._repeated = SyntaxProblem(FailureKind.DUPLICATE_KEY, message, place)
         return key
 
     def _next(self, expected: str) -> str:
@@ -578,18 +556,16 @@ class Reader:
         blank = _BLANK.match(self.text, self.position, self.end)
         if blank is not None:
             if blank.end(1) < blank.end():
-                self._mend("comment or blank of another kind", blank.end(1))
+                told = "a comment or a blank that JSON does not have"
+                self._mend("comment or blank of another kind", self._malformed(told, blank.end(1)))
             self.position = blank.end()
         if self.position >= self.end:
             raise self._truncated(expected)
         return self.text[self.position]
 
-    def _mend(
-        self, what: str, place: int, kind: FailureKind = FailureKind.MALFORMED_JSON, message: str | None = None
-    ) -> None:
-        self._mended.setdefault(what, []).append(place)
-        problem = SyntaxProblem(kind, message or f"{what}, which JSON does not have", place)
-        self._first.setdefault(kind is FailureKind.DUPLICATE_KEY, problem)
+    def _mend(self, what: str, problem: SyntaxProblem) -> None:
+        self._mended.setdefault(what, []).append(problem.position)
+        self._first = self._first or problem
 
     def _found(self) -> str:
         return f"`{self.text[self.position : min(self.position + 12, self.end)]}`".replace("\n", "\\n")
@@ -599,12 +575,6 @@ class Reader:
 
     def _truncated(self, message: str) -> SyntaxProblem:
         return SyntaxProblem(FailureKind.TRUNCATED_JSON, f"the text ends too early: {message}", self.end)
-
-
-def _requoted(inside: str) -> str:
-    """Return the content of single quotes as it is written between double ones."""
-    parts = inside.split(r"\\")  # a pair of backslashes escapes nothing behind it
-    return r"\\".join(part.replace(r"\'", "'").replace(r"\"", '"').replace('"', r"\"") for part in parts)
 
 
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
@@ -638,7 +608,7 @@ def parse_output(
 ) -> ParsedOutput:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 
-    Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`.
+    Never raises. `repair` mends some of what breaks the strict rules (see `Reader`) and tells it in `wrapped`.
     `finish_reason` is the provider's, and decides before the JSON does: an answer that was cut, refused or broken off
     is none, however much of it there is; with `repair`, a cut one is mended. Of several values the one that `fits`
     ranks highest is the answer, of equals the last.
@@ -669,7 +639,7 @@ def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -
     whole = None if cut else whole_value(text, start)
     if whole is not None:
         wrapped = _around(text, start, lead, whole)
-        return _structured(ParsedOutput(whole.value, None, wrapped, text), whole.start, repair=repair)
+        return _structured(ParsedOutput(whole.value, None, wrapped, text), whole.start)
     regions = find_regions(text, start)
     thoughts = regions.thoughts
     if thoughts is not None and thoughts.stop is None:
@@ -726,18 +696,14 @@ def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> 
     return _failed(text, problem.kind, problem.message, problem.position)
 
 
-def _structured(parsed: ParsedOutput, place: int = 0, *, repair: bool = False) -> ParsedOutput:
-    """Give a value that is neither object nor array the failure `not_structured`; decode a text that holds JSON."""
+def _structured(parsed: ParsedOutput, place: int = 0) -> ParsedOutput:
+    """Give a value that is neither object nor array the failure `not_structured`."""
     value = parsed.value
     if isinstance(value, CONTAINERS):
         return parsed
     message = f"the JSON is a bare {json_type(value)}; an object or array was expected"
     inner = read_at(value, find_answer(value)[0]).value if isinstance(value, str) else None
     if isinstance(inner, CONTAINERS):
-        if repair:
-            return parsed._replace(
-                value=inner, wrapped={**parsed.wrapped, Wrapping.REPAIRED: "repaired: JSON encoded twice"}
-            )
         message += " (the text holds JSON: it was encoded twice)"
     line, column = line_column(parsed.text, place)
     failure = Failure(kind=FailureKind.NOT_STRUCTURED, message=message, line=line, column=column)

@@ -138,8 +138,6 @@ def test_a_bare_value_is_kept_beside_its_failure():
     assert parse_output('"{\\"a\\": 1}"').value == '{"a": 1}'
     fenced = parse_output("```json\n42\n```")
     assert (fenced.value, fenced.notes) == (42, ("JSON taken from a fenced block",))
-    for text in ('"{\\"a\\": 1}"', '```json\n"{\\"a\\": 1}"\n```'):
-        assert parse_output(text, repair=True).value == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -178,11 +176,7 @@ def test_the_finish_reason_is_evidence(text, reason, kind):
     [
         ('{"a": [1, 2,],}', {"a": [1, 2]}, "2 x trailing comma, first at line 1, column 12"),
         ('{"a": 1 // one\n, /* two */ "b": 2} # end', {"a": 1, "b": 2}, "2 x comment"),
-        ("{'a': 'it\\'s \"so\"', \"b\": None}", {"a": 'it\'s "so"', "b": None}, "2 x single-quoted"),
-        ("{a: 1, b: True}", {"a": 1, "b": True}, "2 x key without quotes"),
         ('```json\n{"a": "```sh", "b": [1,]}\n```', {"a": "```sh", "b": [1]}, "1 x trailing comma"),
-        ('{"a": "b\nc"}', {"a": "b\nc"}, "line break"),
-        ('{"a": 1, "a": 2}', {"a": 2}, "repeated key"),
         ('{"a": [{"b": 1}, {"b": 2', {"a": [{"b": 1}, {"b": 2}]}, "3 x unclosed bracket"),
         ('{"a": 1, "b": "cut of', {"a": 1}, "1 x unclosed bracket"),
     ],
@@ -194,7 +188,10 @@ def test_repair_mends_only_when_asked_and_tells(text, value, note):
     assert any(note in told for told in parsed.notes)
 
 
-@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": ?}', "{'a: 1}", '{"a" 1}'])
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": NaN}', '{"a": ?}', "{'a': 1}", "{a: 1}", '{"a": True}', '{"a" 1}', '{"a": "b\nc"}', '{"a": 1, "a": 2}'],
+)
 def test_repair_leaves_what_it_would_have_to_guess(text):
     assert parse_output(text, repair=True) == parse_output(text)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.arguments import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
@@ -132,28 +132,24 @@ def _skip_blank(text: str, start: int) -> int:
 
 
 _BODIES: Final = (
-    "choices.0.message",
-    "choices.0.delta",
-    "choices.0.text choices.0.finish_reason",
-    "output object=response",
-    "content.0.type type=message",
-    "candidates.0.content.parts",
-    "output.message.content.0 stopReason",
-    "message.content.0.text finish_reason",
-    "message.content done",
+    "choices created model",
+    "output object created_at",
+    "content stop_reason",
+    "candidates usageMetadata",
+    "candidates usage_metadata",
+    "output stopReason",
+    "message done model",
     "response done model",
 )
-"""What the answers of services have: places that are there, or hold a certain word."""
+"""The names that each service's answers have."""
 _PARTS: Final = (
+    "content role tool_calls",
+    "function type id",
     "content response_metadata",
     "output all_messages",
-    "content role=assistant",
-    "function.name function.arguments",
-    "0.function.name 0.function.arguments",
-    "input name type=tool_use",
     "status_code headers text",
 )
-"""What messages and tool calls have; in a text, the model may have written them itself."""
+"""Those of messages, tool calls and what frameworks return; in a text, the model may have written them itself."""
 IN_RESPONSE: Final = "the text or the arguments of the tool call in it, such as response.choices[0].message.content"
 
 
@@ -166,23 +162,14 @@ def is_response(value: object) -> bool:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return False
-    return any(all(_has(value, place) for place in form.split()) for form in forms)
+    return any(all(_has(value, name) for name in form.split()) for form in forms)
 
 
-def _has(value: Any, place: str) -> bool:
-    """Whether anything, or the word behind `=`, stands at a dotted place of mappings, lists and objects."""
-    steps, _, word = place.partition("=")
-    for step in steps.split("."):
-        try:
-            if isinstance(value, Mapping):
-                value = value[step]
-            elif isinstance(value, Sequence):
-                value = value[int(step)]
-            else:
-                value = getattr(value, step)
-        except Exception:  # noqa: BLE001 - nothing is there; or a client's property computes, and fails
-            return False
-    return not word or value == word
+def _has(value: object, name: str) -> bool:
+    try:
+        return name in value if isinstance(value, Mapping) else hasattr(value, name)
+    except Exception:  # noqa: BLE001 - a client's property computes, and fails
+        return False
 
 
 Fits: TypeAlias = Callable[[Json], "FitRank"]

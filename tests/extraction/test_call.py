@@ -274,19 +274,17 @@ OUT = [{"type": "message", "content": [{"type": "output_text", "text": TEXT}]}]
 
 RESPONSES = {
     "chat completion": CHAT,
-    "choices alone": {"choices": [{"message": {"content": TEXT}}]},
     "chat completion with a tool call": {**CHAT, "choices": [CALLED]},
-    "responses": {"object": "response", "output": OUT},
+    "responses": {"object": "response", "created_at": 1, "output": OUT},
     "Anthropic": {"type": "message", "role": "assistant", "content": SAID, "stop_reason": "end_turn"},
     "tool of Anthropic": {"type": "message", "content": USED, "stop_reason": "tool_use"},
-    "Gemini": {"candidates": [{"content": {"parts": [{"text": TEXT}], "role": "model"}}]},
+    "Gemini": {"candidates": [{"content": {"parts": [{"text": TEXT}], "role": "model"}}], "usageMetadata": {}},
     "Ollama": {"model": "m", "message": {"role": "assistant", "content": TEXT}, "done": True},
     "Bedrock": {"output": {"message": {"role": "assistant", "content": [{"text": TEXT}]}}, "stopReason": "end_turn"},
 }
 PARTS = {
-    "message": CHOICE["message"],
+    "message": CALLED["message"] | {"content": None},
     "tool call": CALL,
-    "tool calls": [CALL],
     "LangChain": {"content": TEXT, "type": "ai", "response_metadata": {}},
     "HTTP": SimpleNamespace(status_code=200, headers={}, text=TEXT),
 }

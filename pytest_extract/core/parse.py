@@ -16,7 +16,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.arguments import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
-from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import (
     CONTAINERS,
@@ -173,19 +172,16 @@ def _has(value: object, name: str) -> bool:
 
 
 Fits: TypeAlias = Callable[[Json], "FitRank"]
-_MOST_LEVELS: Final = 4
-"""Levels of alternatives inside alternatives whose keys are known."""
 
 
 class FitRank(NamedTuple):
-    """How well a value fits, the better the greater: whether it satisfies the schema, and the share of its keys.
+    """How well a value fits, the better the greater: it satisfies the schema, or has so many of the declared keys.
 
-    share: of its keys and the required ones, those that are there and declared; 0.0 where it has nothing to do with the
-    schema, whatever that admits.
+    What has nothing to do with the schema does not satisfy it, whatever that admits.
     """
 
     valid: bool = False
-    share: float = 0.0
+    known: int = 0
 
 
 class SchemaFit:
@@ -197,32 +193,13 @@ class SchemaFit:
 
     def __call__(self, value: Json) -> FitRank:
         """Rank a value, a list by its rows."""
-        rows, key = (value, self._schema.node(Schema.root).items) if isinstance(value, list) else ([value], Schema.root)
-        names, required = frozenset[str](), frozenset[str]()  # no names: any key may stand there
-        if key is not None:
-            names, required = self._names(key, _MOST_LEVELS) or names, self._schema.node(key).required
-
-        def share_of(row: Json) -> float:
-            if not isinstance(row, dict):
-                return float(not names)
-            known = len(names & row.keys()) if names else len(row)
-            return known / len(row.keys() | required) if row else 0.0
-
-        share = sum(map(share_of, rows)) / len(rows) if rows else 1.0
-        return FitRank(share > 0 and self._admits(value), share)
-
-    def _names(self, key: Key, levels: int) -> frozenset[str] | None:
-        """Return the keys that objects at a place are known to have; None where any may stand."""
-        node = self._schema.node(key)
-        if node.patterns or isinstance(node.additional, tuple):
-            return None
-        names = frozenset(node.properties)
-        for branch in node.branches if levels else ():
-            more = self._names(branch, levels - 1)
-            if more is None:
-                return None
-            names |= more
-        return names
+        root = self._schema.node(Schema.root)
+        rows, key = (value, root.items) if isinstance(value, list) else ([value], Schema.root)
+        names = {*self._schema.node(key).properties} if key is not None else set()
+        known = sum(len(names & row.keys()) for row in rows if isinstance(row, dict))
+        if (known or not names or value == []) and self._admits(value):
+            return FitRank(valid=True)
+        return FitRank(known=known)
 
 
 MOST_PLACES: Final = 20_000

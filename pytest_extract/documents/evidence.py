@@ -360,28 +360,19 @@ def _is_unit(text: str) -> bool:
     return all(currency_of(part, "") or currency_of(part.removeprefix("T"), "") or read_unit(part) for part in parts)
 
 
+_IDENTIFIER: Final = re.compile(r"(?:[a-z]{2}\d\d)?[\d\W_]+|[a-z]{2}\d\d[a-z]{4}[\d\W_]+")
+"""A folded telephone or card number, or IBAN."""
+
+
 def _same_digits(value: str, text: str) -> bool:
     """Whether two folded texts of the same letters and digits have the same numbers in them.
 
-    Digits may be grouped otherwise where that is the same number ("1,200"), or no number at all (`LEAST_IDENTIFIER`).
+    An identifier, which no amount is, may have its digits in more groups or in fewer (`LEAST_IDENTIFIER`).
     """
-    texts = value, text
-    groups = [[*re.finditer(r"\d+", each)] for each in texts]
-    ends = [[*accumulate(len(group[0]) for group in each)] for each in groups]
-    first = [0, 0]
-    for end in sorted({*ends[0]} & {*ends[1]}):  # where a group ends in both
-        last = [ends[side].index(end, first[side]) for side in (0, 1)]
-        parts = [texts[side][groups[side][first[side]].start() : groups[side][last[side]].end()] for side in (0, 1)]
-        whole, grouped = sorted(parts, key=len)
-        if not whole.isdecimal() or (whole != grouped and not _is_regrouped(whole, grouped)):
-            return False
-        first = [each + 1 for each in last]
-    return True
-
-
-def _is_regrouped(whole: str, grouped: str) -> bool:
-    keys = _keys_of(grouped)
-    return bool({*keys} & {*_keys_of(whole)}) if keys else len(whole) >= LEAST_IDENTIFIER
+    ends, others = ({*accumulate(map(len, re.findall(r"\d+", each)))} for each in (value, text))
+    if ends == others or not (ends <= others or ends >= others):
+        return ends == others
+    return bool(_IDENTIFIER.fullmatch(value)) and max(ends) >= LEAST_IDENTIFIER and not _keys_of(text)
 
 
 _DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"

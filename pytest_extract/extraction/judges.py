@@ -16,11 +16,11 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from types import FunctionType, MappingProxyType, MethodType
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import Spending
@@ -76,55 +76,31 @@ def user_judge(
 def identity_of(judge: object) -> str | None:
     """Return the name that a judge's answers are kept under, None where there is none to rely on.
 
-    That is its attribute `identity`, else its name and a digest of its source and of the plain values that it holds, so
-    that an edited judge is asked again. A callable whose source cannot be read has none, and its answers are not kept.
+    That is its attribute `identity`, else its name and a digest of its source (for a method or an object, that of the
+    class) and of the plain values that it holds, so that an edited judge is asked again. Functions that it holds do not
+    count. A callable whose source cannot be read has no identity, and its answers are not kept.
     """
     given = getattr(judge, "identity", None)
     if isinstance(given, str) and given:
         return given
+    called: Any = judge.func if isinstance(judge, partial) else judge
+    held: list[object] = [*judge.args, *judge.keywords.items()] if isinstance(judge, partial) else []
+    is_routine = inspect.isroutine(called)
+    owner = getattr(called, "__self__", None) if is_routine else called
     try:
-        parts = [*_parts(judge)]
-    except (OSError, TypeError):
+        source = inspect.getsource(called if owner is None else owner if inspect.isclass(owner) else type(owner))
+        if is_routine:
+            held += inspect.getclosurevars(called).nonlocals.items()
+            held += [*(called.__defaults__ or ()), *(called.__kwdefaults__ or {}).items()]
+        if owner is not None:
+            state: Any = object.__getstate__(owner)
+            attributes = [part for part in (state if isinstance(state, tuple) else (state,)) if part]
+            held += [item for part in attributes for item in part.items() if not isinstance(item[1], dict)]
+    except (OSError, TypeError, ValueError):
         return None
-    code: Any = judge
-    while isinstance(code, partial):
-        code = code.func
-    code = code if inspect.isroutine(code) else type(code)
-    return f"{code.__module__}.{code.__qualname__}@{text_digest(repr(parts))[:12]}"
-
-
-def _parts(judge: object, around: frozenset[int] = frozenset()) -> Iterator[object]:
-    """Yield what a judge is: its source, the plain values that it holds, and the same of functions that it holds."""
-    held: list[object] = []
-    if isinstance(judge, partial):
-        yield from _parts(judge.func, around)
-        held = [*judge.args, *judge.keywords.items()]
-    elif inspect.ismethod(judge):
-        owner = judge.__self__
-        yield inspect.getsource(owner if inspect.isclass(owner) else type(owner))
-        held = [judge.__func__, *_attributes(owner)]
-    elif inspect.isfunction(judge):
-        yield inspect.getsource(judge)
-        for cell in judge.__closure__ or ():
-            with suppress(ValueError):  # it is not filled yet
-                held.append(cell.cell_contents)
-        held += [*(judge.__defaults__ or ()), *(judge.__kwdefaults__ or {}).items()]
-    else:
-        yield inspect.getsource(type(judge))
-        held = [part for part in _attributes(judge) if not isinstance(part[1], dict)]  # one may be filled by answers
-    for part in held:
-        if _is_plain(part):
-            yield part
-        elif isinstance(part, partial | FunctionType | MethodType) and id(part) not in around:
-            with suppress(OSError, TypeError):  # of what was made at run time there is no source
-                yield from _parts(part, around | {id(judge)})
-
-
-def _attributes(judge: object) -> list[tuple[str, object]]:
-    """Return the names and values that an object holds, in a dict or in slots."""
-    state: Any = object.__getstate__(judge)
-    parts = state if isinstance(state, tuple) else (state,)
-    return [(name, item) for part in parts for name, item in (part or {}).items() if item is not None]
+    named = called if is_routine else type(called)
+    settings = [item for item in held if _is_plain(item)]  # a dict of an object may be filled by answers
+    return f"{named.__module__}.{named.__qualname__}@{text_digest(repr([source, settings]))[:12]}"
 
 
 def _is_plain(value: object) -> bool:

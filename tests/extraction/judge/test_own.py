@@ -83,16 +83,6 @@ def with_settings(*, strict):
     return lambda questions: judged(questions, settings["limits"]["strict"])
 
 
-def wrapped(*, strict):
-    inner = with_keyword(strict=strict)
-
-    @functools.wraps(inner)
-    def judge(questions):
-        return inner(questions)
-
-    return judge
-
-
 @dataclass(frozen=True)
 class Plain:
     strict: bool
@@ -116,7 +106,6 @@ KINDS = {
     "variable": with_variable,
     "keyword": with_keyword,
     "settings": with_settings,
-    "wrapped": wrapped,
     "partial": lambda *, strict: functools.partial(judged, strict=strict),
     "partial of an object": lambda *, strict: functools.partial(Slotted(strict)),
     "method": lambda *, strict: Slotted(strict).ask,
@@ -156,7 +145,7 @@ def test_a_judge_whose_source_cannot_be_read_has_no_identity():
     assert identity_of(len) is None
 
 
-def test_a_function_without_a_source_does_not_hide_what_holds_it():
+def test_a_function_that_a_judge_holds_does_not_count():
     made = {}
     exec("def made(question): return 1.0", made)
 

@@ -131,8 +131,6 @@ def run_check(args: argparse.Namespace) -> int:
         wrong = plural(mistakes, "mistake") if mistakes else "no mistake"
         warned = f", {plural(len(told) - mistakes, 'warning')}" if len(told) > mistakes else ""
         print_text(f"{plural(len(cases), 'good case')} in {plural(len(files), 'file')}, {wrong}{warned}")
-        if told and os.environ.get("GITHUB_ACTIONS") == "true":
-            _print_annotations(told)
     if args.prune:
         _prune(told, are_all_read=are_all_read)
     return 1 if mistakes or (args.strict and told) or any(each.share < args.coverage for each in coverage) else 0
@@ -161,19 +159,6 @@ def _prune(findings: Iterable[lint.LintFinding], *, are_all_read: bool) -> None:
         with suppress(OSError):  # what else is in the folder keeps it
             path.parent.rmdir()
     print_note("check", f"removed {plural(len(unused), 'unused recording')}")
-
-
-def _print_annotations(findings: Iterable[lint.LintFinding]) -> None:
-    """Print findings as the commands by which GitHub Actions annotates files."""
-    from pytest_extract.report.exports import file_problem, github_commands
-    from pytest_extract.report.run_report import repository_root
-
-    root = repository_root(Path.cwd())
-    problems = []
-    for each in findings:
-        level = "error" if each.severity == "mistake" else each.severity
-        problems.append([file_problem(each.error.path, each.error.line or 1, each.error.message, root, level)])
-    print("\n".join(github_commands(problems)))  # noqa: T201 - commands that GitHub is to obey
 
 
 def _undeclared(cases: Iterable[Case]) -> Iterator[lint.LintFinding]:

@@ -40,7 +40,7 @@ MOST_PROPERTIES: Final = 200
 """Rules and fields with a JUnit property of their own; further ones are counted."""
 PROPERTY: Final = "extract."
 """Beginning of the names of our JUnit properties."""
-_FILE_TITLES: Final[Mapping[Level, str]] = {"error": "mistake in a case file", "warning": "case file"}
+_FILE_TITLE: Final = "mistake in a case file"
 _VALUE: Final = 60
 _MESSAGE: Final = 400
 _MISTAKE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?:\d+:)? (?P<text>.*)")
@@ -93,19 +93,19 @@ def _file_problems(text: str, root: Path) -> list[list[Problem]]:
     for row in text.splitlines():
         place = _MISTAKE.match(row)
         if place is not None and (not found or Path(place["path"]).is_absolute()):
-            found.append(file_problem(Path(place["path"]), int(place["line"]), place["text"], root))
+            found.append(_file_problem(Path(place["path"]), int(place["line"]), place["text"], root))
         elif found:
             found[-1] = replace(found[-1], text=f"{found[-1].text}\n{_clean(row)}")
         else:
-            found.append(Problem(level="error", title=_FILE_TITLES["error"], text=_clean(row), key=row))
+            found.append(Problem(level="error", title=_FILE_TITLE, text=_clean(row), key=row))
     return [[problem] for problem in found]
 
 
-def file_problem(path: Path, line: int, text: str, root: Path, level: Level = "error") -> Problem:
+def _file_problem(path: Path, line: int, text: str, root: Path) -> Problem:
     """Return what is wrong at a line of a case file, a schema or a gold."""
     place = _relative(path, root)
     key = f"{place}:{line}: {text}"
-    return Problem(level=level, title=_FILE_TITLES[level], text=_clean(text), key=key, path=place, line=line)
+    return Problem(level="error", title=_FILE_TITLE, text=_clean(text), key=key, path=place, line=line)
 
 
 def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Problem]:

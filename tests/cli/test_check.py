@@ -69,17 +69,6 @@ def test_mistakes_of_a_shared_schema_are_told_once_with_their_places(check):
     assert at % ("3:44", "properties/total/x-eval-metric", "annotation 'x-eval-metric'; known: ") in ended.out
 
 
-def test_github_actions_get_an_annotation_for_each_finding(check, monkeypatch, tmp_path):
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    assert "::" not in check({}).out
-    write({"bad.extract.yaml": "text: x\nschema: s.schema.json\ngold: {}\nmark: slow\n"})
-    ended = check({"text": "x"}, {"text": "x", "gold": {"total": 0}})
-    error, warning = (line for line in ended.lines if line.startswith("::"))
-    assert error.startswith("::error file=bad.extract.yaml,line=4,title=mistake in a case file::unknown key 'mark'")
-    assert warning.startswith("::warning file=c1.extract.yaml,line=1,")
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -21,7 +21,7 @@ from itertools import accumulate, chain, islice
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.dates import MONTHS, full_year, read_ordered
-from pytest_extract.core.metrics.numbers import currency_of
+from pytest_extract.core.metrics.numbers import LOCALES, PERCENT, currency_of, read_digits, scale_of
 from pytest_extract.core.metrics.quantity import read_unit
 from pytest_extract.core.values import FieldPath, Json, Step, is_number, iter_leaves, short_repr
 from pytest_extract.core.words import first_of
@@ -444,21 +444,12 @@ def _letters_of(text: str) -> _DerivedText:
 
 # --- numbers and dates in a text, in whatever notation, each with the values that it can mean
 
-_SEPARATORS: Final = str.maketrans("\uff0c\uff0e\u066c\u066b", ",.,.")
-"""Separators of other scripts."""
+_SEPARATORS: Final = str.maketrans("\uff0c\uff0e\u066c\u066b\uff05", ",.,.%")
+"""Separators and percent signs of other scripts."""
 _NUMBER: Final = re.compile(r"(?<!\d)(?:(?<![^\s($€£¥+\-\u2212\u2013])[.,])?\d+(?:[.,'\u2019\u00a0\u202f\u2009]\d+)*")
-_GROUPED: Final = re.compile(r"\d+|\d{1,3}(\D)\d{3}(?:\1\d{3})*|\d+(?:,\d\d)+,\d{3}")
-"""A whole number: without separators, in thousands, or as in India."""
 _SPACED: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d+)?(?![\d])")
-_SCALES: Final = {
-    "thousand": 3, "k": 3, "tsd": 3, "mille": 3,
-    "million": 6, "millions": 6, "mm": 6, "mio": 6, "mn": 6, "m": 6, "millionen": 6,
-    "billion": 9, "billions": 9, "bn": 9, "b": 9, "mrd": 9, "milliarden": 9,
-    "trillion": 12, "%": -2, "\uff05": -2, "percent": -2, "per cent": -2, "prozent": -2,
-}  # fmt: skip
-_SCALE: Final = re.compile(
-    rf"[\s\u00a0-]?({'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![^\W\d_])", re.IGNORECASE
-)
+_STYLES: Final = tuple(dict.fromkeys(LOCALES.values()))
+_WORD_BEHIND: Final = re.compile(rf"[\s\u00a0-]?({'|'.join(sorted(PERCENT))}|[^\W\d_]+)(?![^\W\d_])", re.IGNORECASE)
 _EXACT: Final = Context(prec=200)
 LONGEST_NUMBER: Final = 40
 """Digits of the longest number that is looked for."""
@@ -491,10 +482,10 @@ def numbers_in(text: str) -> Iterator[Notation]:
                 yield found.start() + part.start(), found.start() + part.end(), (plain_number(part[0]),)
             continue
         yield *found.span(), keys
-        scale = _SCALE.match(text, found.end())
-        if scale is not None:
-            power = _SCALES[scale[1].lower()]
-            yield found.start(), scale.end(), [plain_number(key, power) for key in keys]
+        word = _WORD_BEHIND.match(text, found.end())
+        power = None if word is None else _power_of(word[1].casefold())
+        if word is not None and power is not None:
+            yield found.start(), word.end(), [plain_number(key, power) for key in keys]
     for found in _SPACED.finditer(text):
         yield *found.span(), (plain_number(re.sub(r"\s", "", found[0]).replace(",", ".")),)
 
@@ -512,24 +503,24 @@ def table_units_in(text: str) -> Iterator[Notation]:
         yield *found.span("unit"), (plain_number("1", _TABLE_UNITS[found["unit"].lower()]),)
 
 
+@lru_cache(maxsize=4096)
 def _readings(token: str) -> tuple[str, ...]:
-    """Return what digits with separators can mean; nothing if they are no number."""
-    if token[0] in ".,":
-        return (plain_number(f"0.{token[1:]}"),) if token[1:].isdecimal() else ()
-    keys = [plain_number(_digits(token))] if _GROUPED.fullmatch(token) else []
-    decimal = re.fullmatch(r"(.+)([.,])(\d+)", token)
-    if decimal is not None and not (keys and decimal[3] == "000"):  # nobody writes 17 as 17,000
-        whole, point, part = decimal.groups()
-        if point not in whole and _GROUPED.fullmatch(whole):
-            keys.append(plain_number(f"{_digits(whole)}.{part}"))
-    return tuple(dict.fromkeys(keys))
+    """Return what digits with separators can mean, in any style; nothing if they are no number."""
+    read = {value for style in _STYLES if (value := read_digits(token, [style])) is not None}
+    if token.endswith("000") and read:
+        read = {max(read)}  # nobody writes 17 as 17,000
+    exact = (_EXACT.divide(Decimal(value.numerator), Decimal(value.denominator)) for value in sorted(read))
+    return tuple(map(plain_number, exact))
 
 
-def _digits(text: str) -> str:
-    return re.sub(r"\D", "", text)
+@lru_cache(maxsize=4096)
+def _power_of(word: str) -> int | None:
+    """Return the power of ten that a word behind a number means; None for another word."""
+    factor = scale_of(word, _STYLES)
+    return -2 if word in PERCENT else None if factor is None else len(str(factor)) - 1
 
 
-def plain_number(number: str, power: int = 0) -> str:
+def plain_number(number: str | Decimal, power: int = 0) -> str:
     """Return the one spelling of a number times a power of ten: its key, without sign and zeros that say nothing."""
     return f"{Decimal(number).copy_abs().scaleb(power, _EXACT).normalize(_EXACT):f}"
 

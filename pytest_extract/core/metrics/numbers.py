@@ -485,7 +485,9 @@ _TOLERANCES = (
     check.tolerance("rel", "tolerance relative to |gold|"),
     check.tolerance("abs", "absolute tolerance"),
 )
-_PERCENT = frozenset(("%", "percent", "per cent", "pct", "prozent", "pour cent", "por ciento", "per cento", "procent"))
+PERCENT: Final = frozenset(
+    ("%", "percent", "per cent", "pct", "prozent", "pour cent", "por ciento", "per cento", "procent")
+)
 
 
 def number_reader(params: Params) -> Callable[[Json], Fraction | None]:
@@ -498,7 +500,7 @@ def number_reader(params: Params) -> Callable[[Json], Fraction | None]:
         found = read_written(written(value), styles)
         if found is None or found.before:
             return None
-        if found.after.casefold() in _PERCENT:
+        if found.after.casefold() in PERCENT:
             return found.value / 100 if percent == "fraction" else found.value
         factor = scale_of(found.after, styles) if scales or not found.after else None
         return None if factor is None else found.value * factor

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
@@ -31,8 +30,6 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER
 from pytest_extract.golds import lint
 from pytest_extract.schema_tools.golds import validate_golds
-
-_MOST_LISTS: Final = 5
 
 
 def check_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,18 +66,8 @@ def run_check(args: argparse.Namespace) -> int:
     that have this share (0 to 1) of it; 1 otherwise, 2 nothing to check.
     """
     if args.schema is not None:
-        refuse_options(
-            args,
-            "with --schema",
-            "golds",
-            "evidence",
-            "mutate",
-            "coverage",
-            "extensions",
-            "recordings",
-            "prune",
-            "json",
-        )
+        of_cases = ("golds", "evidence", "mutate", "coverage", "extensions", "recordings", "prune", "json")
+        refuse_options(args, "with --schema", *of_cases)
         return _check_golds(args)
     refuse_options(args, "without --schema", "each", "id-field", "strict-types", "no-warn-missing", "no-json-schema")
     if args.coverage is not None and not 0 <= args.coverage <= 1:
@@ -93,21 +80,17 @@ def run_check(args: argparse.Namespace) -> int:
     if args.prune and not args.recordings.is_dir():
         raise ConfigError(f"--prune: there is no folder {args.recordings}; --recordings=DIR names another")
     files = found_case_files(paths)
-    cases: list[Case] = []
-    variants: list[Case] = []
-    findings: list[lint.LintFinding] = []
-    for file in files:
-        loaded = load_cases(file, cache)
-        for case in loaded.cases:
-            (variants if case.altered else cases).append(case)
-        findings += (lint.LintFinding(kind="case_file", error=error) for error in loaded.errors)
+    loaded = [load_cases(file, cache) for file in files]
+    all_cases = [case for each in loaded for case in each.cases]
+    cases = [case for case in all_cases if not case.altered]
+    findings = [lint.LintFinding(kind="case_file", error=error) for each in loaded for error in each.errors]
     are_all_read = not findings
     findings += _undeclared(cases) if args.golds else ()
     findings += lint.lint_cases(cases)
     findings += lint.mutation_findings(cases) if args.mutate else ()
     if are_all_read and are_all_looked_at:
         findings += lint.unused_files(cases, [*files, *cache.defaults_files])
-        findings += lint.check_recordings([*cases, *variants], args.recordings)
+        findings += lint.check_recordings(all_cases, args.recordings)
     evidence = lint.check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()
     told = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
@@ -141,7 +124,7 @@ def _print_notes(cases: Iterable[Case]) -> None:
     found = lint.unordered_lists(cases)
     if found:
         remedy = 'where it matters, write `"x-eval-align": {"ordered": true}` there, or the override `align: position`'
-        print_text(f"order is not compared in lists of values: {listed(found, _MOST_LISTS)}; {remedy}")
+        print_text(f"order is not compared in lists of values: {listed(found)}; {remedy}")
     ours = lint.names_of_ours(cases)
     if ours:
         advice = "if this schema meant a comparator or transform of its own project, register that by the same name"

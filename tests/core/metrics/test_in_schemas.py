@@ -81,7 +81,7 @@ def test_the_gate_of_rules_is_switched_off_wherever_outputs_are_scored():
     ("use", "gold", "extracted"),
     [
         ("token_f1", "item {} of a blue kind", "item {} of a blue kind each"),
-        ({"set": {"separator": ";"}}, "a{};b;c", "a{};b;d"),
+        ("set", "a{}", "b{}"),
         ("money", "{} EUR", "{} EUR (net)"),
         ({"oneof_with_gold": {"values": ["x"]}}, "a{}", "b{}"),
     ],

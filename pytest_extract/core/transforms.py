@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics.base import Param, Params, TransformSpec, checked_params, with_defaults
+from pytest_extract.core.metrics.base import Param, Params, TransformSpec
 from pytest_extract.core.values import Json, a_type, fold_case, python_text, short_json
-from pytest_extract.errors import ConfigError, nearest
 
 Function = Callable[[Json], Json]
 
@@ -137,12 +135,3 @@ def _null_if(params: Params) -> Function:
 _ROWS = (*_TEXT_ROWS, _round_digits, _type_convert, _map_values, _null_if)
 TRANSFORMS: Final[Mapping[str, TransformSpec]] = MappingProxyType({spec.name: spec for spec in _ROWS})
 """Every built-in transform."""
-
-
-def transform_value(name: str, value: Json, params: Mapping[str, Json] | None = None) -> Json:
-    """Return a value as a transform changes it, to try one out; raises ConfigError, and ValueError for a wrong type."""
-    spec = TRANSFORMS.get(name)
-    if spec is None:
-        raise ConfigError(f"no transform {name!r}{nearest(name, TRANSFORMS)}")
-    given = checked_params(params, spec.params, name)
-    return spec.make(with_defaults(given, spec.params))(json_argument("value", value))

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 
 from pytest_extract.core.metrics.base import check_params, with_defaults
-from pytest_extract.core.transforms import TRANSFORMS, transform_value
+from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import canonical_json, same
-from pytest_extract.errors import ConfigError
 from tests.strategies import any_json
 
 SAMPLE_PARAMS = {
@@ -78,12 +77,4 @@ def test_a_bad_parameter_is_told(name, params, problem):
 
 
 def test_a_number_that_python_does_not_write_becomes_a_text_all_the_same():
-    assert transform_value("type_convert", 10**5000, {"to": "str"}) == canonical_json(10**5000)
-
-
-def test_a_transform_can_be_tried_out():
-    assert transform_value("round_digits", 2.675, {"digits": 2}) == 2.67
-    with pytest.raises(ConfigError, match=r"no transform 'lower'; did you mean 'lowercase'\?"):
-        transform_value("lower", "A")
-    with pytest.raises(ConfigError, match="needs the parameter 'digits'"):
-        transform_value("round_digits", 1)
+    assert bound("type_convert", {"to": "str"})(10**5000) == canonical_json(10**5000)

@@ -7,7 +7,6 @@ import math
 import re
 import unicodedata
 from fractions import Fraction
-from posixpath import commonprefix
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
@@ -467,7 +466,7 @@ def truncated(gold: str, extracted: str) -> str:
 
 @values_kind("4711", "Invoice No.: 4711", "“Invoice No.:” was kept")
 def affix(gold: Json, extracted: Json) -> str:
-    """Label, title, unit, suffix or words between others kept or lost, or a unit replaced."""
+    """Label, title, unit or suffix kept or lost, or a unit replaced."""
     one, other = read_amount(gold), read_amount(extracted)
     units = (one.around, other.around) if one and other and one.value == other.value else ("", "")
     if not isinstance(gold, str) or not isinstance(extracted, str):
@@ -476,18 +475,12 @@ def affix(gold: Json, extracted: Json) -> str:
     short, long = sorted((fold(gold), fold(extracted)), key=len)
     if (len(short) < 2 and not short.isdecimal()) or len(gold) + len(extracted) > _MOST_TEXT:
         return ""
-    what, more = "kept" if short == fold(gold) else "lost", len(long) - len(short)
+    what = "kept" if short == fold(gold) else "lost"
     for match in re.finditer(re.escape(short), long):
         before, after = long[: match.start()], long[match.end() :]
         if not _within_word(before[-1:], short[0]) and not _within_word(short[-1], after[:1]):
             around = [each for each in (before.strip(), after.strip()) if each]
             return f"{_quoted(' … '.join(around))} was {what}" if around else ""
-    at = len(commonprefix((short, long)))
-    inside = long[at : at + more]
-    if 0 < at < len(short) and _WORD.search(inside) and long[at + more :] == short[at:]:  # words between others
-        edges = ((short[at - 1], short[at]), (short[at - 1], inside[0]), (inside[-1], short[at]))
-        if not any(_within_word(*edge) for edge in edges):
-            return f"{_quoted(inside.strip())} was {what}"
     return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
 
 

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.numbers import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
 from pytest_extract.core.mistakes import values_kind
-from pytest_extract.core.values import MISSING, Json, Missing, fold, is_number, json_type, with_article
+from pytest_extract.core.values import MISSING, Json, Missing, a_type, fold, is_number, json_type
+from pytest_extract.core.words import plural
 
 # --- dates and times
 
@@ -63,19 +64,13 @@ def date_format(gold: Json, extracted: Json) -> str:
     return "the same day in another format" if are_one_day(gold, extracted) else ""
 
 
-@values_kind("2024-03-15", "2024-03-15T00:00:00", "the time of day was added")
+@values_kind("2024-03-15", "2024-03-15T00:00:00", "only the time of day or its zone differs")
 def time_or_zone(gold: Json, extracted: Json) -> str:
     """Time of day or time zone lost, added or changed."""
     pair = next(iter(_date_pairs(gold, extracted)), None)
     if pair is None or pair[0].known != pair[1].known:
         return ""
-    one, other = pair[0].time, pair[1].time
-    if one is None or other is None:
-        return "" if one is other else f"the time of day was {'lost' if other is None else 'added'}"
-    if one.isoformat() == other.isoformat():
-        return ""
-    same_clock = one.replace(tzinfo=None) == other.replace(tzinfo=None)
-    return "another time zone" if same_clock else "another time of the same day"
+    return "" if pair[0].text == pair[1].text else "only the time of day or its zone differs"
 
 
 @values_kind("2024-03-04", "2024-04-03", "day and month were swapped")
@@ -86,15 +81,13 @@ def day_and_month(gold: Json, extracted: Json) -> str:
     return "day and month were swapped" if swapped and not are_one_day(gold, extracted) else ""
 
 
-@values_kind("2024-03-15", "2024-03", "only the month was kept")
+@values_kind("2024-03-15", "2024-03", "one is a part of the other date")
 def date_part(gold: Json, extracted: Json) -> str:
     """Only a part of a date, or more than the gold says."""
     one, other = (_known_parts(side) for side in (gold, extracted))
     shorter = min(len(one), len(other))
-    if not shorter or len(one) == len(other) or one[:shorter] != other[:shorter]:
-        return ""
-    names = ("", "the year", "the month", "the day")
-    return f"only {names[shorter]} was kept" if len(other) < len(one) else f"more than the gold: {names[len(other)]}"
+    is_part = shorter and len(one) != len(other) and one[:shorter] == other[:shorter]
+    return "one is a part of the other date" if is_part else ""
 
 
 def _known_parts(value: Json) -> tuple[int, ...]:
@@ -173,23 +166,18 @@ def is_power_of_ten(gold: Json, extracted: Json) -> bool:
     return pair is not None and pair[1].value / pair[0].value in _POWERS
 
 
-@values_kind("00123", 123, "a text of digits became a number, and leading zeros were lost")
+@values_kind("00123", 123, "an integer instead of a string")
 def wrong_type(gold: Json, extracted: Json) -> str:
     """Right value of another type: a number or a boolean as text, a list of one, a joined list."""
     if any(each is MISSING or each is None for each in (gold, extracted)):
         return ""
-    types = {json_type(extracted): extracted, json_type(gold): gold}
-    if len(types) > 1 and not types.keys().isdisjoint({"array", "object", "boolean"}):
-        return "{} instead of {}".format(*map(with_article, types))
-    if is_number(gold) is is_number(extracted):
-        return ""
-    number, text = (gold, extracted) if is_number(gold) else (extracted, gold)
-    one, other = read_amount(number), read_amount(text)
-    if one is None or other is None or one.value != other.value or other.around:
-        return ""
-    if text is extracted:
-        return "a number was written as a text"
-    return f"a text of digits became a number{', and leading zeros were lost' if re.match(r'-?0[0-9]', text) else ''}"
+    types, one, other = {json_type(gold), json_type(extracted)}, read_amount(gold), read_amount(extracted)
+    is_one_number = one and other and (one.value, one.around) == (other.value, other.around)
+    if is_one_number and is_number(gold) is not is_number(extracted):
+        return f"{a_type(extracted)} instead of {a_type(gold)}"
+    if len(types) > 1 and types & {"array", "object", "boolean"}:
+        return f"{a_type(extracted)} instead of {a_type(gold)}"
+    return ""
 
 
 @values_kind(1234.5, "1.234,50", "the same number, written otherwise")
@@ -229,12 +217,10 @@ def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
     return "a hundredth of the gold: a fraction where the gold has a percentage"
 
 
-@values_kind(-1250, 1250, "the minus was lost", read=_amounts)
+@values_kind(-1250, 1250, "the sign differs", read=_amounts)
 def sign(gold: Amount, extracted: Amount) -> str:
     """Minus lost or added."""
-    if gold.value != -extracted.value:
-        return ""
-    return "the minus was lost" if gold.value < 0 else "a minus was added"
+    return "the sign differs" if gold.value == -extracted.value else ""
 
 
 @values_kind(1234, 123400, "100 times the gold", read=_amounts)
@@ -247,14 +233,14 @@ def power_of_ten(gold: Amount, extracted: Amount) -> str:
     return (f"{ratio.numerator:,} times the gold" if ratio > 1 else f"1/{ratio.denominator:,} of the gold") + scaled
 
 
-@values_kind(1234.56, 1235, "rounded")
+@values_kind(1234.56, 1235, "only digits at the end differ")
 def rounded(gold: Json, extracted: Json) -> str:
     """Only digits at the end were rounded or cut, or added."""
     pair = _amounts(gold, extracted) if is_number(gold) and is_number(extracted) else None
     if pair is None:
         return ""
     one, other = (each.value for each in pair)
-    return "rounded" if _is_coarser(one, other) else "more digits than the gold" if _is_coarser(other, one) else ""
+    return "only digits at the end differ" if _is_coarser(one, other) or _is_coarser(other, one) else ""
 
 
 def _is_coarser(fine: Fraction, coarse: Fraction) -> bool:
@@ -284,7 +270,7 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
     if one == other or around != other_around:
         return ""
     if one.lstrip("0") == other.lstrip("0"):
-        return f"leading zeros were {'lost' if len(other) < len(one) else 'added'}"
+        return "only leading zeros differ"
     if max(len(each if isinstance(gold, str) else each.strip("0")) for each in (one, other)) < 3:
         return ""  # round numbers differ in one digit by chance
     from rapidfuzz.distance import OSA  # imported where two numbers differ in their digits
@@ -293,12 +279,9 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
     if abs(apart) > 2 or OSA.distance(one, other) != (abs(apart) or 1):
         return ""
     if apart:
-        return f"{'a digit was' if abs(apart) == 1 else 'two digits were'} {'lost' if apart < 0 else 'added'}"
-    differing = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
-    right, wrong = differing[0]
-    if len(differing) == 2:
-        return f"the digits {right} and {wrong} were swapped"
-    return f"one digit differs: {wrong} for {right}"
+        return f"{plural(abs(apart), 'digit')} {'lost' if apart < 0 else 'added'}"
+    (right, wrong), *further = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    return f"the digits {right} and {wrong} were swapped" if further else f"one digit differs: {wrong} for {right}"
 
 
 _WORDS_FOR_NOTHING: Final = (
@@ -401,16 +384,18 @@ def _is_said(character: str) -> bool:
     return character.isalnum() or character in "%#&/@" or unicodedata.category(character).startswith("S")
 
 
-@values_kind("Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ", read=_texts)
+@values_kind("Müller", "Muller", "only diacritics, ligatures or punctuation differ", read=_texts)
 def marks(gold: str, extracted: str) -> str:
     """Only diacritics, dashes, quotation marks, ligatures or punctuation differ."""
     one, other = fold(gold).lower(), fold(extracted).lower()
-    letters = {other.translate(_TRANSLITERATED)} & {one} or {one.translate(_TRANSLITERATED)} & {other}
-    if letters or _without_marks(one) == _without_marks(other):
-        return "only diacritics, ligatures, dashes or quotation marks differ"
     said, other_said = ("".join(filter(_is_said, text)) for text in (one, other))
-    same_numbers = _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other)
-    return "only punctuation differs" if said and said == other_said and same_numbers else ""
+    only_marks_differ = (
+        _without_marks(one) == _without_marks(other)
+        or one.translate(_TRANSLITERATED) == other
+        or one == other.translate(_TRANSLITERATED)
+        or (said and said == other_said and _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other))
+    )
+    return "only diacritics, ligatures or punctuation differ" if only_marks_differ else ""
 
 
 _LONGEST_UNIT: Final = 3
@@ -421,7 +406,7 @@ _MARKDOWN: Final = re.compile(
 )
 
 
-@values_kind("ACME", "**ACME**", "markup was left in", read=_texts)
+@values_kind("ACME", "**ACME**", "only markup differs", read=_texts)
 def markup(gold: str, extracted: str) -> str:
     """Markup of HTML or Markdown, or an entity, left in or lost."""
     if len(gold) + len(extracted) > _LONGEST_MARKED_UP:
@@ -432,9 +417,8 @@ def markup(gold: str, extracted: str) -> str:
     one, other = fold(gold), fold(extracted)
     short, long = sorted((one, other), key=len)
     without_tags = [_TAG.sub("", long), _TAG.sub(" ", long)]  # in a word; between lines or cells
-    if one != other and short in {fold(_MARKDOWN.sub("", html.unescape(text))) for text in without_tags}:
-        return f"markup was {'lost' if short == other else 'left in'}"
-    return ""
+    is_same = one != other and short in {fold(_MARKDOWN.sub("", html.unescape(text))) for text in without_tags}
+    return "only markup differs" if is_same else ""
 
 
 _WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -484,10 +468,10 @@ def affix(gold: Json, extracted: Json) -> str:
     return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
 
 
-@values_kind("John Doe", "Doe, John", "the order of first and last name", read=_texts)
+@values_kind("John Doe", "Doe, John", "the same words in another order", read=_texts)
 def word_order(gold: str, extracted: str) -> str:
     """Words in another order, such as last and first name."""
     one, other = (_WORD.findall(fold(text).lower()) for text in (gold, extracted))
     if not 1 < len(one) <= 200 or one == other or sorted(one) != sorted(other) or all(map(str.isdigit, one)):
         return ""
-    return "the order of first and last name" if len(one) == 2 else "the same words in another order"
+    return "the same words in another order"

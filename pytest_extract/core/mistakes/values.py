@@ -285,20 +285,14 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
 
 
 _WORDS_FOR_NOTHING: Final = (
-    "- -- --- \u2013 \u2014 . ... \u2026 ? ?? n/a n.a. na n/a. n.a none null nil nan undefined unknown tbd tba empty "
-    "blank missing notfound notavailable notapplicable notspecified notstated notprovided notgiven notmentioned "
-    "nodata novalue unbekannt keineangabe k.a. entfällt s/o keine ohneangabe o.a. n.v. n.v.t. néant sansobjet n.d. n/d "
-    "nc noaplica ninguno nessuno n/v нет нетданных неуказано 該当なし なし 無 不明 記載なし 未定 无 未知 不适用 없음 "
-    "0000-00-00 1970-01-01 1900-01-01 9999-12-31 00/00/0000 string loremipsum"
+    "- -- \u2013 \u2014 ... ? n/a n.a. na none null nil nan undefined unknown tbd empty blank missing unbekannt k.a. "
+    "keine néant なし 無 无 없음 нет"
 )
 _NOTHING: Final = frozenset(_WORDS_FOR_NOTHING.split())
 """Texts, in lower case and without spaces, that stand for no value."""
 _NOT_GIVEN: Final = re.compile(
-    r"(?:not|none|no|nicht|keine?|non|pas|aucune?|sin|no se) "
-    r"(?:mentioned|specified|provided|available|applicable|found|stated|given|listed|disclosed|reported|shown|present|"
-    r"indicated|known|explicitly (?:stated|mentioned)|angegeben|vorhanden|verfügbar|bekannt|erwähnt|genannt|angaben?|"
-    r"spécifiée?|précisée?|indiquée?|mentionnée?|disponible|renseignée?|especificado|indicado|indicata|disponibile)"
-    r"(?: (?:in|on|by|for|im|dans|en|nel) .{1,40})?"
+    r"(?:not|none|no|nicht|keine?)[ _]?(?:mentioned|specified|provided|available|applicable|found|stated|given|listed|"
+    r"data|value|angaben?|angegeben|vorhanden|verfügbar|bekannt)(?: (?:in|on|im) .{1,40})?"
 )
 
 
@@ -306,18 +300,16 @@ def _is_placeholder(value: Json | Missing) -> bool:
     if not isinstance(value, str) or len(value) > _LONGEST:
         return False
     text = fold(value).strip("[]<>()").lower()
-    return not text or re.sub(r"[\s_]", "", text) in _NOTHING or bool(_NOT_GIVEN.fullmatch(text.strip(".")))
+    return not text or text.replace(" ", "") in _NOTHING or bool(_NOT_GIVEN.fullmatch(text.strip(".")))
 
 
 @values_kind(None, "N/A", "“N/A” stands for no value")
 def placeholder(gold: Json, extracted: Json) -> str:
     """Text such as "N/A" in place of no value, or of the value."""
-    no_gold = gold is None or gold is MISSING or gold == ""
-    if _is_placeholder(extracted) and (no_gold or not _is_placeholder(gold)):
-        shown = f"“{extracted}”" if extracted.strip() else "an empty text"
-        return f"{shown} stands for {'no value' if no_gold else 'the value'}"
-    if gold and _is_placeholder(gold) and (extracted in (None, MISSING) or _is_placeholder(extracted)):
-        return f"the gold has “{gold}” for no value"
+    if _is_placeholder(extracted):
+        return f"“{extracted}” stands for no value"
+    if _is_placeholder(gold) and (extracted is None or extracted is MISSING):
+        return f"“{gold}” stands for no value"
     return ""
 
 

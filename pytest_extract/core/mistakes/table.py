@@ -10,7 +10,7 @@ from functools import partial, wraps
 from itertools import chain, combinations
 from operator import ne
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 from pytest_extract.core.mistakes import (
     ComparedOutput,
@@ -30,7 +30,6 @@ from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, can
 
 MOST_ROWS: Final = 5_000
 """Lists with more rows are not searched for mistakes of rows."""
-Keys: TypeAlias = tuple[str, ...]
 _MOST_PLACES: Final = 3
 """Places of the gold with one value, such as a unit, above which it occurs elsewhere by chance."""
 _BOLT: Final = {"name": "Bolt"}
@@ -82,45 +81,43 @@ def wrapped(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[Field
 
 
 def _wrapping(gold: Json, extracted: Json) -> str:
-    """Say under which keys or in which text a value stands."""
+    """Say under which keys or in which text a value stands, up to two steps inside; "" where it stands in none."""
     if _alike(gold, extracted):
         return ""
-    for keys, in_text, inner in _nested(extracted):
-        is_value = keys and not isinstance(gold, CONTAINERS) and _is_full(gold) and same(gold, inner)
-        if is_value or (_alike(gold, inner) and not (isinstance(gold, dict) and keys and keys[0] in gold)):
-            under = f" under the key `{'.'.join(keys)}`" if keys else "" if in_text else " in a list of one"
-            return f"all of it stands{' as JSON in a text' * in_text}{under}"
+    once = [step for step in _inside(extracted) if not (isinstance(gold, dict) and step.key in gold)]
+    twice = [each._replace(where=f"{each.where} {step.where}") for step in once for each in _inside(step.value)]
+    for step in (*once, *twice):
+        is_value = step.key and not isinstance(gold, CONTAINERS) and _is_full(gold) and same(gold, step.value)
+        if is_value or _alike(gold, step.value):
+            return f"all of it stands {step.where}"
     return ""
 
 
 def _alike(gold: Json, found: Json) -> bool:
-    """Whether two objects share keys or a value, or two lists have such objects, or none, for rows."""
+    """Whether an object has half of the keys of another, or two lists have such objects, or none, for rows."""
     if isinstance(gold, list) and isinstance(found, list):
         return not gold or not found or not isinstance(gold[0], CONTAINERS) or _alike(gold[0], found[0])
-    if not isinstance(gold, dict) or not isinstance(found, dict):
-        return False
-    shared = gold.keys() & found.keys()
-    halves = len(shared) * 2 >= len(gold) and len(shared) > (len(gold) > 1)
-    return halves or any(same(gold[key], found[key]) for key in shared)
+    return isinstance(gold, dict) and isinstance(found, dict) and len(gold.keys() & found.keys()) * 2 >= len(gold)
 
 
-def _nested(value: Json, levels: int = 4) -> Iterator[tuple[Keys, bool, Json]]:
-    """Yield what stands under keys of objects with few members, in lists of one and as JSON in texts.
+class _Inside(NamedTuple):
+    """A value one step inside another, where it stands there, and its key in an object."""
 
-    Each is yielded with its keys, and whether it stands in a text.
-    """
-    inside: list[tuple[Keys, bool, Json]] = []
+    value: Json
+    where: str
+    key: str = ""
+
+
+def _inside(value: Json) -> list[_Inside]:
+    """Return the members of an object with one or two, the item of a list of one, or the JSON in a text."""
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", "```")):
         inner = parse_output(value).value
-        inside = [((), True, inner)] if isinstance(inner, CONTAINERS) else []
-    elif isinstance(value, list) and len(value) == 1:
-        inside = [((), False, value[0])]
-    elif isinstance(value, dict) and len(value) <= 3:
-        inside = [((key,), False, member) for key, member in value.items()]
-    yield from inside
-    for keys, in_text, inner in inside if levels > 1 else ():
-        for further, in_inner_text, each in _nested(inner, levels - 1):
-            yield (*keys, *further), in_text or in_inner_text, each
+        return [_Inside(inner, "as JSON in a text")] if isinstance(inner, CONTAINERS) else []
+    if isinstance(value, list) and len(value) == 1:
+        return [_Inside(value[0], "in a list of one")]
+    if isinstance(value, dict) and len(value) <= 2:
+        return [_Inside(member, f"under the key `{key}`", key) for key, member in value.items()]
+    return []
 
 
 @output_kind(

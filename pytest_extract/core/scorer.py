@@ -652,8 +652,8 @@ def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
         errors += others
         if errors:
             raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
-        known = {(rule.text, rule.name) for rule in in_schema}
-        rules = (*in_schema, *(rule for rule in beside if (rule.text, rule.name) not in known))
+        known = {rule.name for rule in in_schema}
+        rules = (*in_schema, *(rule for rule in beside if rule.name not in known))
     return Scorer(program, given, rules, gated=gated)
 
 

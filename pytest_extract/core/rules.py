@@ -215,28 +215,16 @@ def compared(left: Operand, right: Operand, what: str, *, equality: bool) -> tup
     raise NotComputableError(f"{what} compares {texts}: values of different kinds, or texts by size")
 
 
-def operand_text(operand: Operand, places: int = 0) -> str:
-    """Write an operand for people; a number with separators and at least `places` decimal places."""
+def operand_text(operand: Operand) -> str:
+    """Write an operand for people; a number with separators and at most six decimal places."""
     if isinstance(operand, Decimal):
-        if abs(operand) >= _LONGEST_NUMBER:
-            return f"{operand:.5E}"
-        return f"{operand:,.{max(places, decimal_places(operand))}f}"
+        return f"{round(operand, 6).normalize():,f}" if abs(operand) < _LONGEST_NUMBER else f"{operand:.5E}"
     if isinstance(operand, PartialDate):
         return operand.text
     return str(operand).lower() if isinstance(operand, bool) else short_json(operand, 40)
 
 
-_MOST_PLACES: Final = 6
 _LONGEST_NUMBER: Final = 10**24
-
-
-def decimal_places(value: Operand) -> int:
-    """Return how many decimal places show a number: none for a whole one, else two to six."""
-    if not isinstance(value, Decimal) or value == value.to_integral_value():
-        return 0
-    return min(max(-int(value.normalize().as_tuple().exponent), 2), _MOST_PLACES)
-
-
 _NOISE: Final = Decimal(repr(NOISE))
 _NO_OUTPUT: Final = "there is no output"
 Steps: TypeAlias = tuple[FieldStep, ...]
@@ -493,15 +481,12 @@ class CompiledRule:
         """Check the rule on an output; gold says whether a value that is not there should be."""
         rows = [Row(RuleStatus.NOT_APPLICABLE, _NO_OUTPUT)] if extracted is MISSING else self._check(extracted)
         held, broken, unchecked, without = ([row for row in rows if row.status is status] for status in RuleStatus)
-        checked, more = len(held) + len(broken), ""
-        told = [*broken, *unchecked, *held, *without][0]
-        if broken:
-            more = f"; {len(broken):,} of {checked:,} rows" if checked > 1 else ""
-        elif without and not unchecked and self._computes_more(gold, rows):
+        told, more = [*broken, *unchecked, *held, *without][0], ""
+        if without and not broken and not unchecked and self._computes_more(gold, rows):
             told = without[0]._replace(status=RuleStatus.UNCHECKED)
             more = "" if extracted is MISSING else "; not so in the gold"
-        elif without and told.status is RuleStatus.HELD:
-            more = f"; {len(without):,} without a value"
+        elif told.status in (RuleStatus.BROKEN, RuleStatus.HELD) and len(rows) > max(1, len(held)):
+            more = f"; {len(broken or held):,} of {len(rows):,} rows"
         return RuleResult(
             name=self.name,
             status=told.status,
@@ -509,7 +494,7 @@ class CompiledRule:
             left=told.left,
             right=told.right,
             broken=len(broken),
-            checked=checked,
+            checked=len(held) + len(broken),
         )
 
     def _computes_more(self, gold: Json | Missing, rows: Sequence[Row]) -> bool:
@@ -541,15 +526,15 @@ class CompiledRule:
         row = f"{path_text(place)}: " if place else ""
         equality = self.sign in (ast.Eq, ast.NotEq)
         left, right, off = compared(left, right, f"{row}{self.text}", equality=equality)
-        places = max(decimal_places(left), decimal_places(right))
         if isinstance(left, Decimal) and isinstance(right, Decimal):
-            rel = self.rel if self.rel is not None else _NOISE if places else Decimal(0)
+            of_whole = all(side == side.to_integral_value() for side in (left, right))
+            rel = self.rel if self.rel is not None else Decimal(0) if of_whole else _NOISE
             off = off if abs(off) > max(self.tolerance, rel * max(abs(left), abs(right))) else Decimal(0)
-        texts = operand_text(left, places), operand_text(right, places)
+        texts = operand_text(left), operand_text(right)
         pairs = zip(self.sides, texts, strict=True)
         shown = ", ".join(f"{side.text} = {text}" for side, text in pairs if not side.is_constant)
         is_off = self.sign is ast.Eq and off and isinstance(left, Decimal)
-        apart = f" (off by {operand_text(abs(off), places)})" if is_off else ""
+        apart = f" (off by {operand_text(abs(off))})" if is_off else ""
         holds = COMPARISONS[self.sign](off, 0)
         return Row(RuleStatus.HELD if holds else RuleStatus.BROKEN, f"{row}{shown}{apart}", *texts)
 

@@ -34,7 +34,7 @@ def named(kind, text, *paths):
 LINES = {
     'a text omission gold "x"': leaf("a", "x"),
     'a text hallucination extracted "x"': leaf("a", extracted="x"),
-    "a number(rel=0.01) mismatch gold 12.5 extracted 12.05 off by -3.60%": leaf(
+    "a number(rel=0.01) mismatch gold 12.5 extracted 12.05 off by 0.45, relative error 0.036": leaf(
         "a", 12.5, 12.05, metric="number", params={"rel": 0.01, "abs": None}
     ),
     'r[2].x text mismatch gold "ab c" extracted "ab d" ab [c→d] matched with r[5].x': leaf(
@@ -80,7 +80,7 @@ def test_a_field_s_line(line):
             [*(leaf(f"r[{i}].p", f"v{i}", f"v{(i + 1) % 3}") for i in range(3)), leaf("r[5].p", 7, 8)],
             [
                 "r order mismatch 3 rows in another order: 0 at 2, 1 at 0, 2 at 1",
-                "r[5].p text mismatch gold 7 extracted 8 off by +14.29%",
+                "r[5].p text mismatch gold 7 extracted 8 off by 1, relative error 0.143",
             ],
         ),
         (  # of the list that is the whole output

@@ -65,8 +65,6 @@ _MOST_FIELDS: Final = 5
 _MOST_CHANGES: Final = 3
 """Changes that are told inside a list or an object."""
 _LONGEST_QUOTE: Final = 80
-_SEEN: Final = ("texts differ from", "values differ")
-"""Reasons that the marked characters and the values make redundant."""
 _BELOW: Final = 6
 """Indent of the lines below the line of a field."""
 _GAP: Final = Span("  ")
@@ -331,8 +329,6 @@ def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool)
         if isinstance(item.gold, str) and isinstance(item.extracted, str):
             look_alike = look_alike_text(item.gold, item.extracted)
     elif item.status is not Status.JUDGE_ERROR:
-        reason = ""
-    if reason.startswith(_SEEN) or (said and reason.startswith("texts differ")):
         reason = ""
     if item.matched and item.matched != item.path:
         matched = f"{'stands at' if item.status is Status.HALLUCINATION else 'matched with'} {item.matched}"

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         Verdict,
     )
     from pytest_extract.core.scorer import Score, ScoreOptions, Scorer, compile_schema, score, score_text
-    from pytest_extract.core.transforms import transform_value
     from pytest_extract.core.values import MISSING, FieldPath
     from pytest_extract.documents import Document
     from pytest_extract.errors import (
@@ -122,7 +121,6 @@ __all__ = [
     "resolve_schema_references",
     "score",
     "score_text",
-    "transform_value",
     "validate_golds",
 ]
 
@@ -138,7 +136,6 @@ __getattr__, __dir__ = lazy_names(
             " RuleStatus Status Verdict"
         ),
         "core.scorer": "Score ScoreOptions Scorer compile_schema score score_text",
-        "core.transforms": "transform_value",
         "core.values": "FieldPath MISSING",
         "documents": "Document",
         "errors": "CaseFileError CaseFileErrors ConfigError ExtractError SchemaError SchemaErrors StoreError",

@@ -167,7 +167,7 @@ from the metric's threshold on. Either dialect names it, with parameters where t
 A transform changes both values before they are compared (`x-eval-transform`). Every number here is run by the tests:
 
 ```python
->>> from pytest_extract import compare_values, transform_value
+>>> from pytest_extract import compare_values
 
 ```
 """
@@ -241,8 +241,10 @@ def _sections(specs: Iterable[Extension], most: int | None = None) -> Iterator[s
             shown.append(spec)
         if PRESETS.get(spec.name, ("", {}))[1]:
             yield from (f"As a preset: `{json.dumps(dict(PRESETS[spec.name][1]))}`.", "")
-        if examples := [*_worked(spec, most)]:
-            yield from ("```python", *examples, "", "```", "")
+        if isinstance(spec, MetricSpec) and spec.examples:
+            yield from ("```python", *_worked(spec, most), "", "```", "")
+        elif isinstance(spec, TransformSpec) and spec.examples:
+            yield from (f"{'; '.join(_changed(*example) for example in spec.examples)}.", "")
 
 
 def _parameter(param: Param) -> str:
@@ -259,17 +261,16 @@ def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[Extension]:
         yield from found
 
 
-def _worked(spec: Extension, most: int | None = None) -> Iterator[str]:
-    """Yield worked numbers as doctests, at most some; nothing for what has none."""
-    if isinstance(spec, TransformSpec):
-        for before, after, params in spec.examples[:most]:
-            how = f", {dict(params)!r}" if params else ""
-            yield f">>> transform_value({spec.name!r}, {before!r}{how})"
-            yield from () if after is None else (repr(after),)
-    elif isinstance(spec, MetricSpec):
-        for example in spec.examples[:most]:
-            how = f", {dict(example.params)!r}" if example.params else ""
-            how += f", semantics={example.semantics!r}" if example.semantics != "default" else ""
-            score = bind_metric(spec.name, example.params, example.semantics).compare(example.gold, example.extracted)
-            yield f">>> compare_values({spec.name!r}, {example.gold!r}, {example.extracted!r}{how})"
-            yield repr(score)
+def _changed(before: Json, after: Json, params: Mapping[str, Json]) -> str:
+    how = f" with `{json.dumps(dict(params))}`" if params else ""
+    return f"`{json.dumps(before)}` becomes `{json.dumps(after)}`{how}"
+
+
+def _worked(spec: MetricSpec, most: int | None = None) -> Iterator[str]:
+    """Yield worked numbers as doctests, at most some."""
+    for example in spec.examples[:most]:
+        how = f", {dict(example.params)!r}" if example.params else ""
+        how += f", semantics={example.semantics!r}" if example.semantics != "default" else ""
+        score = bind_metric(spec.name, example.params, example.semantics).compare(example.gold, example.extracted)
+        yield f">>> compare_values({spec.name!r}, {example.gold!r}, {example.extracted!r}{how})"
+        yield repr(score)

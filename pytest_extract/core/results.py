@@ -300,16 +300,13 @@ class RuleStatus(StrEnum):
 class RuleResult:
     """One rule across the fields of an output: what was computed, and what came of it.
 
-    rule: its text; `name`: its name in reports, the text where it has none.
-    severity: `error`, or `warning` for a rule that is reported and never fails a case.
+    name: the rule as it is written, and the array for each of whose rows it is computed.
     message: both sides as computed, in the first row that breaks the rule, or why they were not.
     left, right: both sides there, as text; None where they were not computed.
     broken, checked: rows that break the rule, of how many; both count 1 for a rule over the document as a whole.
     """
 
-    rule: str
     name: str
-    severity: Literal["error", "warning"]
     status: RuleStatus
     message: str
     left: str | None = None
@@ -320,7 +317,7 @@ class RuleResult:
     @property
     def fails(self) -> bool:
         """Whether the gate `rules` fails because of it."""
-        return self.severity == "error" and self.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED)
+        return self.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED)
 
 
 def _ascends(indices: Sequence[int]) -> bool:

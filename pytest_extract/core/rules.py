@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Program, Skip, nodes_at
 from pytest_extract.core.metrics import METRICS
@@ -43,9 +43,7 @@ from pytest_extract.core.values import (
 )
 from pytest_extract.errors import SchemaError, closest, nearest
 
-Severity: TypeAlias = Literal["error", "warning"]
-SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning")
-RULE_KEYS: Final = ("rule", "name", "each", "rel", "abs", "severity")
+RULE_KEYS: Final = ("rule", "each", "rel", "abs")
 LONGEST_RULE: Final = 1_000
 """Characters of the longest rule."""
 COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
@@ -79,13 +77,11 @@ def checked_entry(entry: Json) -> Mapping[str, Json]:
     for key, value in entry.items():
         if key not in RULE_KEYS:
             raise RuleMistake(f"a rule has no key {key!r}{nearest(key, RULE_KEYS)}", key)
-        if key in ("rule", "name", "each") and not (isinstance(value, str) and value.strip()):
+        if key in ("rule", "each") and not (isinstance(value, str) and value.strip()):
             raise RuleMistake(f"`{key}` must be a text", key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e300
         if key in ("rel", "abs") and not is_number:
             raise RuleMistake(f"`{key}` must be a number, 0 or more, not {short_repr(value)}", key)
-        if key == "severity" and value not in SEVERITIES:
-            raise RuleMistake(f"`severity` must be error or warning, not {short_repr(value)}", key)
     if "rule" not in entry:
         raise RuleMistake("needs `rule`, its text", None)
     return entry
@@ -126,8 +122,8 @@ CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_UP)
 """How rules compute."""
 
 Operand: TypeAlias = Decimal | PartialDate | str | bool
-ReadsValue: TypeAlias = Callable[[Json], Operand | Missing | None]
-"""Reads a scalar JSON value that is not null: MISSING where a transform makes it null, None for what is of no use."""
+ReadsValue: TypeAlias = Callable[[Json], Operand | None]
+"""Reads a scalar JSON value that is not null: None for what is of no use."""
 
 
 class NotComputableError(Exception):
@@ -136,22 +132,8 @@ class NotComputableError(Exception):
 
 def reader_of(nodes: Iterable[Node]) -> ReadsValue:
     """Return what reads the values of a field, by the first metric of its nodes that reads more than plain texts."""
-    checks = [check for node in nodes if isinstance(node, Leaf) for check in node.checks]
-    check = next((each for each in checks if each.metric.name in _READERS), checks[0] if checks else None)
-    read: ReadsValue = read_plainly
-    if check is not None and check.metric.name in _READERS:
-        read = _reader(check.metric.name, check.metric.params)
-    if check is None or (transform := check.transform) is None:
-        return read
-
-    def read_transformed(value: Json) -> Operand | Missing | None:
-        try:
-            value = transform(value)
-        except ValueError:
-            return None
-        return MISSING if value is None else read(value)
-
-    return read_transformed
+    metrics = [check.metric for node in nodes if isinstance(node, Leaf) for check in node.checks]
+    return next((_reader(each.name, each.params) for each in metrics if each.name in _READERS), read_plainly)
 
 
 def _reader(metric: str, params: Mapping[str, Json]) -> Callable[[Json], Decimal | PartialDate | None]:
@@ -233,28 +215,16 @@ def compared(left: Operand, right: Operand, what: str, *, equality: bool) -> tup
     raise NotComputableError(f"{what} compares {texts}: values of different kinds, or texts by size")
 
 
-def operand_text(operand: Operand, places: int = 0) -> str:
-    """Write an operand for people; a number with separators and at least `places` decimal places."""
+def operand_text(operand: Operand) -> str:
+    """Write an operand for people; a number with separators and at most six decimal places."""
     if isinstance(operand, Decimal):
-        if abs(operand) >= _LONGEST_NUMBER:
-            return f"{operand:.5E}"
-        return f"{operand:,.{max(places, decimal_places(operand))}f}"
+        return f"{round(operand, 6).normalize():,f}" if abs(operand) < _LONGEST_NUMBER else f"{operand:.5E}"
     if isinstance(operand, PartialDate):
         return operand.text
     return str(operand).lower() if isinstance(operand, bool) else short_json(operand, 40)
 
 
-_MOST_PLACES: Final = 6
 _LONGEST_NUMBER: Final = 10**24
-
-
-def decimal_places(value: Operand) -> int:
-    """Return how many decimal places show a number: none for a whole one, else two to six."""
-    if not isinstance(value, Decimal) or value == value.to_integral_value():
-        return 0
-    return min(max(-int(value.normalize().as_tuple().exponent), 2), _MOST_PLACES)
-
-
 _NOISE: Final = Decimal(repr(NOISE))
 _NO_OUTPUT: Final = "there is no output"
 Steps: TypeAlias = tuple[FieldStep, ...]
@@ -446,8 +416,6 @@ class ExpressionReader:
             if isinstance(value, dict | list):
                 raise NotComputableError(f"{path_text(place)} is an {json_type(value)}, not a value")
             found = read(value)
-            if isinstance(found, Missing):
-                raise NoValueError(f"{path_text(place)} is null after its transforms")
             if found is None:
                 raise NotComputableError(f"{path_text(place)} is {short_json(value, 40)}, which cannot be read")
             return found
@@ -494,6 +462,7 @@ class Row(NamedTuple):
 class CompiledRule:
     """One rule of a document: two sides, how they compare, and the rows for each of which it is computed, if any.
 
+    name: the text, and the rows for each of which it is computed.
     rel: None where the rule names none: whole numbers are then compared exactly, as by the metric `number`.
     of_schema: it stands in the schema; `index`: its place in the list there.
     """
@@ -505,7 +474,6 @@ class CompiledRule:
     rel: Decimal | None
     tolerance: Decimal
     name: str
-    severity: Severity
     of_schema: bool
     index: int
 
@@ -513,25 +481,20 @@ class CompiledRule:
         """Check the rule on an output; gold says whether a value that is not there should be."""
         rows = [Row(RuleStatus.NOT_APPLICABLE, _NO_OUTPUT)] if extracted is MISSING else self._check(extracted)
         held, broken, unchecked, without = ([row for row in rows if row.status is status] for status in RuleStatus)
-        checked, more = len(held) + len(broken), ""
-        told = [*broken, *unchecked, *held, *without][0]
-        if broken:
-            more = f"; {len(broken):,} of {checked:,} rows" if checked > 1 else ""
-        elif without and not unchecked and self._computes_more(gold, rows):
+        told, more = [*broken, *unchecked, *held, *without][0], ""
+        if without and not broken and not unchecked and self._computes_more(gold, rows):
             told = without[0]._replace(status=RuleStatus.UNCHECKED)
             more = "" if extracted is MISSING else "; not so in the gold"
-        elif without and told.status is RuleStatus.HELD:
-            more = f"; {len(without):,} without a value"
+        elif told.status in (RuleStatus.BROKEN, RuleStatus.HELD) and len(rows) > max(1, len(held)):
+            more = f"; {len(broken or held):,} of {len(rows):,} rows"
         return RuleResult(
-            rule=self.text,
             name=self.name,
-            severity=self.severity,
             status=told.status,
             message=told.message + more,
             left=told.left,
             right=told.right,
             broken=len(broken),
-            checked=checked,
+            checked=len(held) + len(broken),
         )
 
     def _computes_more(self, gold: Json | Missing, rows: Sequence[Row]) -> bool:
@@ -563,15 +526,15 @@ class CompiledRule:
         row = f"{path_text(place)}: " if place else ""
         equality = self.sign in (ast.Eq, ast.NotEq)
         left, right, off = compared(left, right, f"{row}{self.text}", equality=equality)
-        places = max(decimal_places(left), decimal_places(right))
         if isinstance(left, Decimal) and isinstance(right, Decimal):
-            rel = self.rel if self.rel is not None else _NOISE if places else Decimal(0)
+            of_whole = all(side == side.to_integral_value() for side in (left, right))
+            rel = self.rel if self.rel is not None else Decimal(0) if of_whole else _NOISE
             off = off if abs(off) > max(self.tolerance, rel * max(abs(left), abs(right))) else Decimal(0)
-        texts = operand_text(left, places), operand_text(right, places)
+        texts = operand_text(left), operand_text(right)
         pairs = zip(self.sides, texts, strict=True)
         shown = ", ".join(f"{side.text} = {text}" for side, text in pairs if not side.is_constant)
         is_off = self.sign is ast.Eq and off and isinstance(left, Decimal)
-        apart = f" (off by {operand_text(abs(off), places)})" if is_off else ""
+        apart = f" (off by {operand_text(abs(off))})" if is_off else ""
         holds = COMPARISONS[self.sign](off, 0)
         return Row(RuleStatus.HELD if holds else RuleStatus.BROKEN, f"{row}{shown}{apart}", *texts)
 
@@ -592,7 +555,7 @@ def compile_rules(given: Json, program: Program, *, of_schema: bool) -> tuple[Ru
         try:
             rule = _compile(checked_entry(entry), program, index, of_schema=of_schema)
             if (first := names.setdefault(rule.name, index)) != index:
-                raise RuleMistake(f"has the text or the name of rule {first + 1}: {rule.name!r}", None)  # noqa: TRY301
+                raise RuleMistake(f"has the text of rule {first + 1}: {rule.name!r}", None)  # noqa: TRY301
             found.append(rule)
         except RuleMistake as mistake:
             key = mistake.key if isinstance(entry, Mapping) else None
@@ -629,8 +592,7 @@ def _compile(config: Mapping[str, Json], program: Program, index: int, *, of_sch
         rows=rows,
         rel=Decimal(repr(config["rel"])) if "rel" in config else None,
         tolerance=Decimal(repr(config.get("abs", 0))),
-        name=config.get("name", "").strip() or text + (f" (each {config['each']})" if each else ""),
-        severity=config.get("severity", "error"),
+        name=text + (f" (each {config['each']})" if each else ""),
         of_schema=of_schema,
         index=index,
     )

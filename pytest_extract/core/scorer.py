@@ -443,9 +443,9 @@ class Scorer:
     @cached_property
     def shape_of(self) -> Callable[[Json], Shape]:
         """What measures a gold of this schema: how deep it is, how many fields and values it has."""
-        from pytest_extract.core.complexity import SchemaShape
+        from pytest_extract.core.complexity import shape_of
 
-        return SchemaShape(self.schema).of
+        return shape_of(self.program)
 
     @cached_property
     def fits(self) -> SchemaFit:
@@ -652,8 +652,8 @@ def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
         errors += others
         if errors:
             raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
-        known = {(rule.text, rule.name) for rule in in_schema}
-        rules = (*in_schema, *(rule for rule in beside if (rule.text, rule.name) not in known))
+        known = {rule.name for rule in in_schema}
+        rules = (*in_schema, *(rule for rule in beside if rule.name not in known))
     return Scorer(program, given, rules, gated=gated)
 
 

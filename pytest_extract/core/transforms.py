@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics.base import Param, Params, TransformSpec, checked_params, with_defaults
-from pytest_extract.core.values import Json, a_type, canonical_json, fold_case, python_text, short_json
-from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.core.metrics.base import Param, Params, TransformSpec
+from pytest_extract.core.values import Json, a_type, fold_case, python_text, short_json
 
 Function = Callable[[Json], Json]
 
@@ -42,37 +40,16 @@ def _text_row(name: str, change: Callable[[str], str], doc: str, before: str, af
     return TransformSpec(name=name, make=lambda _params: transform, doc=doc, examples=((before, after, {}),))
 
 
-def _strip_accents(text: str) -> str:
-    parts = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", "".join(c for c in parts if not unicodedata.combining(c)))
-
-
-def _strip_punctuation(text: str) -> str:
-    return "".join(c for c in text if unicodedata.category(c)[0] not in "PS")
-
-
-def _alphanumeric_only(text: str) -> str:
-    return "".join(filter(str.isalnum, text))
-
-
 def _digits_only(text: str) -> str:
     return "".join(str(unicodedata.decimal(c)) for c in text if c.isdecimal())
 
 
 _TEXT_ROWS = (
     _text_row("lowercase", str.lower, "Lower case (Python's `lower`).", "ACME", "acme"),
-    _text_row("uppercase", str.upper, "Upper case.", "acme", "ACME"),
-    _text_row("casefold", str.casefold, "Caseless form, for comparing.", "STRASSE straße", "strasse strasse"),
     _text_row("strip", str.strip, "White space at both ends is removed.", " a b ", "a b"),
     _text_row("normalize_whitespace", lambda text: " ".join(text.split()), "White space is folded.", " a\n b", "a b"),
-    _text_row("remove_whitespace", lambda text: "".join(text.split()), "No white space is left.", "DE 89 37", "DE8937"),
     _text_row("sort_tokens", lambda text: " ".join(sorted(text.split())), "Words are sorted.", "b  a", "a b"),
-    _text_row("nfc", lambda text: unicodedata.normalize("NFC", text), "Unicode NFC.", "e\u0301", "\u00e9"),
-    _text_row("nfkc", lambda text: unicodedata.normalize("NFKC", text), "Unicode NFKC.", "\ufb01ne \u2460", "fine 1"),
-    _text_row("strip_accents", _strip_accents, "Accents are removed.", "Curaçao", "Curacao"),
-    _text_row("strip_punctuation", _strip_punctuation, "Punctuation and symbols are removed.", "A.C.M.E. +1", "ACME 1"),
     _text_row("digits_only", _digits_only, "Only decimal digits are kept.", "VAT: DE-123 456", "123456"),
-    _text_row("alphanumeric_only", _alphanumeric_only, "Only letters and digits are kept.", "AB-12/c", "AB12c"),
 )
 
 
@@ -125,19 +102,6 @@ def _type_convert(params: Params) -> Function:
     return _of("type_convert", "a value", object, change)
 
 
-@TransformSpec.row(
-    "replace",
-    ("12 EUR", "12", {"old": " EUR"}),
-    params=(
-        Param(name="old", check=check.text, required=True, doc="text to look for"),
-        Param(name="new", check=check.any_text, default="", doc="text to put there"),
-    ),
-)
-def _replace(params: Params) -> Function:
-    """Each `old` in a string becomes `new`."""
-    return _of("replace", "a string", str, lambda text: text.replace(params["old"], params["new"]))
-
-
 def _check_table(value: Json) -> str | None:
     return None if isinstance(value, dict) and value else "must be a mapping from texts to values"
 
@@ -168,21 +132,6 @@ def _null_if(params: Params) -> Function:
     return _map_values.make({"values": dict.fromkeys(params["values"])})
 
 
-@TransformSpec.row("sort_items", (["b", "a"], ["a", "b"], {}))
-def _sort_items(_params: Params) -> Function:
-    """The items of a list that is compared as one value are sorted (by their JSON text)."""
-    return _of("sort_items", "an array", list, lambda items: sorted(items, key=canonical_json))
-
-
-_ROWS = (*_TEXT_ROWS, _round_digits, _type_convert, _replace, _map_values, _null_if, _sort_items)
+_ROWS = (*_TEXT_ROWS, _round_digits, _type_convert, _map_values, _null_if)
 TRANSFORMS: Final[Mapping[str, TransformSpec]] = MappingProxyType({spec.name: spec for spec in _ROWS})
 """Every built-in transform."""
-
-
-def transform_value(name: str, value: Json, params: Mapping[str, Json] | None = None) -> Json:
-    """Return a value as a transform changes it, to try one out; raises ConfigError, and ValueError for a wrong type."""
-    spec = TRANSFORMS.get(name)
-    if spec is None:
-        raise ConfigError(f"no transform {name!r}{nearest(name, TRANSFORMS)}")
-    given = checked_params(params, spec.params, name)
-    return spec.make(with_defaults(given, spec.params))(json_argument("value", value))

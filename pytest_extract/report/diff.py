@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections import Counter
@@ -12,7 +11,7 @@ from typing import Any, Final
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
-from pytest_extract.core.metrics.numbers import error_text
+from pytest_extract.core.metrics.numbers import off_by
 from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import (
@@ -21,6 +20,7 @@ from pytest_extract.core.values import (
     Json,
     Missing,
     canonical_json,
+    is_number,
     json_type,
     pattern_of,
     places_around,
@@ -65,8 +65,6 @@ _MOST_FIELDS: Final = 5
 _MOST_CHANGES: Final = 3
 """Changes that are told inside a list or an object."""
 _LONGEST_QUOTE: Final = 80
-_SEEN: Final = ("texts differ from", "values differ")
-"""Reasons that the marked characters and the values make redundant."""
 _BELOW: Final = 6
 """Indent of the lines below the line of a field."""
 _GAP: Final = Span("  ")
@@ -332,8 +330,6 @@ def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool)
             look_alike = look_alike_text(item.gold, item.extracted)
     elif item.status is not Status.JUDGE_ERROR:
         reason = ""
-    if reason.startswith(_SEEN) or (said and reason.startswith("texts differ")):
-        reason = ""
     if item.matched and item.matched != item.path:
         matched = f"{'stands at' if item.status is Status.HALLUCINATION else 'matched with'} {item.matched}"
     told: list[tuple[str, Style]] = [
@@ -430,8 +426,8 @@ def value_difference(
         return _changes_inside(gold, extracted, width, None if whole else _MOST_CHANGES)
     if reason:
         return ()
-    if json_type(gold) in _NUMBERS and json_type(extracted) in _NUMBERS:
-        return line(_number_difference(gold, extracted))
+    if is_number(gold) and is_number(extracted):
+        return line(off_by(gold, extracted))
     return line(f"{json_type(extracted)} where gold has {json_type(gold)}") if type(gold) is not type(extracted) else ()
 
 
@@ -516,22 +512,6 @@ def _changes_inside(gold: Json, extracted: Json, width: int, most: int | None) -
         texts.append(f"{place} {what or f'{one}→{other}'}")
     left = len(changes) - len(texts)
     return line(Span("; ".join(texts), "mark"), f"; … {plural(left, 'more difference')}" if left else "")
-
-
-_NUMBERS: Final = ("integer", "number")
-
-
-def _number_difference(gold: float, extracted: float) -> str:
-    try:
-        off, size = float(extracted - gold), abs(float(gold))
-    except OverflowError:  # an integer may have thousands of digits
-        return "off by more than a float holds"
-    if not math.isfinite(off):
-        return ""
-    if abs(off) >= 100 * size:
-        return f"off by {error_text(off, '+')}"
-    relative = off / size
-    return f"off by {relative:+.2%}" if abs(relative) >= 0.0001 else f"off by {relative:+.1e} of gold"
 
 
 def look_alike_text(gold: str, extracted: str) -> str:

@@ -22,7 +22,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures import MEASURES
 from pytest_extract.core.output_shape import SHAPES, UNITS
-from pytest_extract.core.rules import RULE_KEYS, SEVERITIES
+from pytest_extract.core.rules import RULE_KEYS
 from pytest_extract.core.schema.annotations import parse_override
 from pytest_extract.core.semantics import SEMANTICS
 from pytest_extract.extraction.call import Extraction
@@ -252,11 +252,9 @@ KEYS = {
     "overrides.post": (scores, {}, under("overrides.$", post=POST)),
     "rules": (breaches, {}, {"rules": ["total == 100"]}),
     "rules.rule": (breaches, rule(), rule("total >= 100")),
-    "rules.name": (breaches, rule(), rule(name="t")),
     "rules.each": (breaches, rule("sum($.items[].qty) == 3"), rule("sku != 'aa'", each="items[]")),
     "rules.rel": (breaches, rule(), rule(rel=0.01)),
     "rules.abs": (breaches, rule(), rule(abs=0.1)),
-    "rules.severity": (breaches, rule(), rule(severity="warning")),
     "post_process": (scores, {"post_process": "propagate_batch_errors"}, {"post_process": [POST]}),
     "uncompared": (collected, {**MOSTLY, "uncompared": "allow"}, {**MOSTLY, "uncompared": "refuse"}),
 }
@@ -351,8 +349,7 @@ def test_it_lists_the_checker_s_words():
     assert tuple(DEFS["gates"]["properties"]["coverage"]["anyOf"][1]["properties"]["mode"]["enum"]) == COVERAGE_MODES
     assert list(DEFS["thresholds"]["properties"]) == [*MEASURES, "fields", "measures", *LIMITS]
     assert (tuple(DEFS["output_shape"]["enum"]), tuple(DEFS["unit"]["enum"])) == (tuple(SHAPES), tuple(UNITS))
-    rule = DEFS["rules"]["items"]["anyOf"][1]["properties"]
-    assert (tuple(rule), tuple(rule["severity"]["enum"])) == (RULE_KEYS, SEVERITIES)
+    assert tuple(DEFS["rules"]["items"]["anyOf"][1]["properties"]) == RULE_KEYS
     told: list[str] = []
     keys = DEFS["overrides"]["additionalProperties"]["anyOf"][1]["properties"]
     parse_override(dict.fromkeys(keys), "", lambda message, _where: told.append(message))

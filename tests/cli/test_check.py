@@ -163,12 +163,12 @@ def test_a_field_can_fail_where_some_bound_is_about_it(check, thresholds, free):
 
 def test_a_name_that_a_published_system_does_not_have_is_told(check, run):
     """A project may have registered a comparator of its own there, which means something else."""
-    date, name = STRING | {"x-eval-compare": "date"}, STRING | {"x-eval-transform": ["strip", "nfkc"]}
+    date, name = STRING | {"x-eval-compare": "date"}, STRING | {"x-eval-transform": ["strip", "null_if"]}
     case = {"schema": schema_of(due=date, paid=date, name=name | {"x-eval-compare": "exact"})}
     ended = check({**case, "gold": {"due": "2026-01-02", "paid": "2026-01-03", "name": "a"}})
     assert ended.lines[0].startswith(
         "`date` is ours, not struct-extract-eval's, at /properties/due and 1 more place; "
-        "`nfkc` is ours, not struct-extract-eval's, at /properties/name: if this schema meant a comparator"
+        "`null_if` is ours, not struct-extract-eval's, at /properties/name: if this schema meant a comparator"
     )
     code = "from pytest_extract import extend\n@extend.metric()\ndef date(gold, extracted):\n    return True\n"
     write({"own_names.py": code})

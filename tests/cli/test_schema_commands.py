@@ -198,7 +198,7 @@ def test_explain_lists_everything_and_explains_one_with_its_numbers(call):
     assert "- `tolerance` (default 1e-06): largest difference that passes" in shown
     assert 'As a preset: `{"tolerance": 0.001}`.' in shown
     assert ">>> compare_values('number_tolerance', 1.0, 1.001, {'tolerance': 0.001})\n1.0\n" in shown
-    assert ">>> transform_value('round_digits', 1250, {'digits': -2})\n1200\n" in shown
+    assert '; `1250` becomes `1200` with `{"digits": -2}`.' in shown
 
 
 MINE = """

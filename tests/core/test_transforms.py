@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 
 from pytest_extract.core.metrics.base import check_params, with_defaults
-from pytest_extract.core.transforms import TRANSFORMS, transform_value
+from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import canonical_json, same
-from pytest_extract.errors import ConfigError
 from tests.strategies import any_json
 
 SAMPLE_PARAMS = {
     "round_digits": {"digits": 1},
     "type_convert": {"to": "int"},
-    "replace": {"old": "a"},
     "map_values": {"values": {"a": 1}},
 }
 
@@ -56,7 +54,6 @@ def test_any_value_is_transformed_or_refused_with_a_reason(name, value):
         ("type_convert", {"to": "bool"}, 1.0, "type_convert needs a value that can become bool, got a number: 1.0"),
         ("type_convert", {"to": "int"}, float("inf"), "can become int"),
         ("type_convert", {"to": "float"}, 10**400, "can become float"),
-        ("sort_items", {}, "ab", "sort_items needs an array"),
     ],
 )
 def test_wrong_type_is_refused_with_its_reason(name, params, value, reason):
@@ -80,12 +77,4 @@ def test_a_bad_parameter_is_told(name, params, problem):
 
 
 def test_a_number_that_python_does_not_write_becomes_a_text_all_the_same():
-    assert transform_value("type_convert", 10**5000, {"to": "str"}) == canonical_json(10**5000)
-
-
-def test_a_transform_can_be_tried_out():
-    assert transform_value("round_digits", 2.675, {"digits": 2}) == 2.67
-    with pytest.raises(ConfigError, match=r"no transform 'lower'; did you mean 'lowercase'\?"):
-        transform_value("lower", "A")
-    with pytest.raises(ConfigError, match="needs the parameter 'digits'"):
-        transform_value("round_digits", 1)
+    assert bound("type_convert", {"to": "str"})(10**5000) == canonical_json(10**5000)

@@ -34,7 +34,7 @@ def named(kind, text, *paths):
 LINES = {
     'a text omission gold "x"': leaf("a", "x"),
     'a text hallucination extracted "x"': leaf("a", extracted="x"),
-    "a number(rel=0.01) mismatch gold 12.5 extracted 12.05 off by -3.60%": leaf(
+    "a number(rel=0.01) mismatch gold 12.5 extracted 12.05 off by 0.45, relative error 0.036": leaf(
         "a", 12.5, 12.05, metric="number", params={"rel": 0.01, "abs": None}
     ),
     'r[2].x text mismatch gold "ab c" extracted "ab d" ab [c→d] matched with r[5].x': leaf(
@@ -49,8 +49,8 @@ LINES = {
     ),
     # Nothing is said twice.
     'a text mismatch gold "x" extracted 7 a string expected': leaf("a", "x", 7, reason="a string expected"),
-    'a text mismatch gold "x" extracted "z"': leaf("a", "x", "z", reason="texts differ from character 1 on"),
-    "a text mismatch gold [1] extracted [2] [0] 1→2": leaf("a", [1], [2], reason="values differ"),
+    'a text mismatch gold "x" extracted "z"': leaf("a", "x", "z"),
+    "a text mismatch gold [1] extracted [2] [0] 1→2": leaf("a", [1], [2]),
     "a text mismatch gold {x: 1} extracted [1] expected an object": leaf(
         "a", {"x": 1}, [1], reason="expected an object"
     ),
@@ -80,7 +80,7 @@ def test_a_field_s_line(line):
             [*(leaf(f"r[{i}].p", f"v{i}", f"v{(i + 1) % 3}") for i in range(3)), leaf("r[5].p", 7, 8)],
             [
                 "r order mismatch 3 rows in another order: 0 at 2, 1 at 0, 2 at 1",
-                "r[5].p text mismatch gold 7 extracted 8 off by +14.29%",
+                "r[5].p text mismatch gold 7 extracted 8 off by 1, relative error 0.143",
             ],
         ),
         (  # of the list that is the whole output
@@ -118,13 +118,6 @@ def test_characters_that_look_alike_are_named():
 def test_a_named_mistake_is_told_once(kind, text, end):
     one = score(leaf("a", "x"), mistakes=(named(kind, text, "a"),))
     assert squeezed(told(one))[0] == f'a text omission gold "x"{end}'
-
-
-def test_a_named_mistake_says_more_than_the_reason_of_the_metric():
-    ligature = leaf("a", "final", "ﬁnal", reason="texts differ only in compatibility forms")
-    lines = told(score(ligature, mistakes=(named("marks", "a ligature", "a"),)))
-    assert "a ligature" in lines[0]
-    assert not any("differ only" in each for each in lines)
 
 
 def test_a_mistake_of_several_fields_is_one_line():

@@ -74,8 +74,8 @@ ROWS: Final = (
     ),
     Measure(
         "rules_held",
-        "Rules across fields that hold / rules that apply (unchecked ones do not hold; those of severity `warning` "
-        "are left out); 1 where none applies. Needs `rules`.",
+        "Rules across fields that hold / rules that apply (unchecked ones do not hold); 1 where none applies. "
+        "Needs `rules`.",
     ),
     Measure(
         "grounded_rate",
@@ -261,9 +261,7 @@ class CitationCounts(NamedTuple):
 
 def rule_measures(results: Sequence[RuleResult]) -> dict[str, float]:
     """Return the measures of rules across fields by name."""
-    applying = [
-        result for result in results if result.severity == "error" and result.status is not RuleStatus.NOT_APPLICABLE
-    ]
+    applying = [result for result in results if result.status is not RuleStatus.NOT_APPLICABLE]
     held = sum(result.status is RuleStatus.HELD for result in applying)
     return {"rules_held": held / len(applying) if applying else 1.0}
 

@@ -95,9 +95,6 @@ def _phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
 _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 _HOST = re.compile(r"[\w.\-]+\.[\w\-]{2,}|localhost")
-_TRACKING = re.compile(
-    r"utm_\w+|gclid|gbraid|wbraid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id|_hs(?:enc|mi)", re.IGNORECASE
-)
 
 
 def _host(name: str) -> str | None:
@@ -126,44 +123,31 @@ def _path(path: str) -> str:
     return posixpath.normpath("/".join(segments)).strip("/") if path.strip("/") else ""
 
 
-def _query(text: str, mode: str) -> str:
-    if not text or mode == "ignore":
-        return ""
+def _query(text: str) -> str:
+    """Normalise escapes and the order of `a=1&b=2`."""
     pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
-    if mode == "no_tracking":
-        pairs = [(name, value) for name, value in pairs if not _TRACKING.fullmatch(name)]
-    if not pairs:
-        return ""
-    return "?" + urlencode(pairs if mode == "ordered" else sorted(pairs), errors="surrogatepass")
+    return f"?{urlencode(sorted(pairs), errors='surrogatepass')}" if pairs else ""
 
 
 @MetricSpec.row(
     "url",
     Example("https://Example.com:443/a/./b/", "example.com/a/b", 1.0),
     Example("https://x.org/?a=1&b=2", "https://x.org?b=2&a=1", 1.0),
-    Example("https://x.org/?a=1&utm_source=mail", "https://x.org/?a=1", 1.0, {"query": "no_tracking"}),
     Example("https://münchen.de", "https://xn--mnchen-3ya.de", 1.0),
     Example("https://x.org/a", "http://x.org/a", 0.0, {"ignore_scheme": False}),
-    Example("https://www.x.org", "https://x.org", 1.0, {"ignore_www": True}),
+    Example("https://www.x.org", "https://x.org", 0.0),
     params=(
         check.switch("ignore_scheme", "whether http is https and none", default=True),
-        check.switch("ignore_www", "whether www.x.org is x.org"),
         check.switch("ignore_fragment", "whether #part is left out", default=True),
-        check.any_of(
-            "query",
-            ("any_order", "ordered", "no_tracking", "ignore"),
-            "how ?a=1&b=2 counts: any_order, ordered, no_tracking (no utm_source or the like) or ignore",
-        ),
     ),
 )
 def _url(params: Params, _semantics: SemanticsName) -> BoundMetric:
     """URLs that mean the same.
 
-    Case of the host, its spelling (IDN), default port, escapes, dot segments and a slash at the end do not count; the
-    scheme and the fragment do only if asked for.
+    Case of the host, its spelling (IDN), default port, escapes, dot segments, a slash at the end and the order of
+    ?a=1&b=2 do not count; the scheme and the fragment do only if asked for.
     """
-    any_scheme, any_www = bool(params["ignore_scheme"]), bool(params["ignore_www"])
-    query, fragment = str(params["query"]), not params["ignore_fragment"]
+    any_scheme, fragment = bool(params["ignore_scheme"]), not params["ignore_fragment"]
 
     def normal(text: str) -> str | None:
         text = text.removeprefix("<").removesuffix(">")
@@ -176,11 +160,9 @@ def _url(params: Params, _semantics: SemanticsName) -> BoundMetric:
             return None
         scheme = "" if any_scheme else f"{parts.scheme.lower()}://"
         own_port = f":{port}" if port and port != _PORTS.get(parts.scheme.lower() or "http") else ""
-        name = host.removeprefix("www.") if any_www else host
-        asked = _query(parts.query, query)
         last = f"#{parts.fragment}" if fragment and parts.fragment else ""
         who = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-        return f"{scheme}{who}{name}{own_port}/{_path(parts.path)}{asked}{last}"
+        return f"{scheme}{who}{host}{own_port}/{_path(parts.path)}{_query(parts.query)}{last}"
 
     return _normalised("a URL", normal)
 

@@ -79,24 +79,15 @@ NOISE: Final = 1e-9
 """Relative tolerance where none is named: what floats lose. Whole numbers lose nothing, and are compared exactly."""
 
 
-def error_text(error: float, sign: str = "") -> str:
-    """Write the error of a number: one of a thousand or more in full with separators: `450,000,000`, not `4.5e+08`.
-
-    `sign` is the option of a format specification: `+` writes the sign of positive errors, too.
-    """
-    if 1e3 <= abs(error) < 1e15:
-        text = f"{error:{sign},.2f}"
-        return text.rstrip("0").rstrip(".")
-    return f"{error:{sign}.6g}"
-
-
-def _error(gold: Number, extracted: Number) -> str:
+def off_by(gold: Number, extracted: Number) -> str:
+    """Say how far two numbers are apart: `off by 450,000,000, relative error 0.9`, with separators from 1,000 on."""
     try:
         error = float(gap(gold, extracted))
         relative = f", relative error {error / abs(gold):.3g}" if gold else ""
     except OverflowError:
         return "off by more than a float can hold"
-    return f"off by {error_text(error)}{relative}"
+    shown = f"{error:,.2f}".rstrip("0").rstrip(".") if 1e3 <= error < 1e15 else f"{error:.6g}"
+    return f"off by {shown}{relative}"
 
 
 # --- metrics
@@ -136,7 +127,7 @@ def _number(params: Params, _semantics: SemanticsName) -> BoundMetric:
         return abs(one - other) <= max(relative * max(abs(one), abs(other)), absolute)
 
     return reading_metric(
-        json_number, within, explain_read(json_number, "a number", _error), near=(float, rel, tolerance)
+        json_number, within, explain_read(json_number, "a number", off_by), near=(float, rel, tolerance)
     )
 
 
@@ -148,7 +139,7 @@ def _number(params: Params, _semantics: SemanticsName) -> BoundMetric:
 )
 def _integer(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     """Numbers that are equal, however written: 42.0 is 42, 42.9 is not, true is not 1."""
-    return equality_metric(text_key, explain_read(json_number, "a number", _error))
+    return equality_metric(text_key, explain_read(json_number, "a number", off_by))
 
 
 @MetricSpec.row(
@@ -173,7 +164,7 @@ def _number_exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
             return ("nan", object() if published else 0)
         return number
 
-    return equality_metric(key, explain_read(python_float, "a number", _error), reflexive=not published)
+    return equality_metric(key, explain_read(python_float, "a number", off_by), reflexive=not published)
 
 
 @MetricSpec.row(
@@ -207,7 +198,7 @@ def _number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
     return reading_metric(
         python_float,
         within,
-        explain_read(python_float, "a number", _error),
+        explain_read(python_float, "a number", off_by),
         unread=unread,
         reflexive=not published,
         near=(float, 0.0, 1.00001 * tolerance + 1e-11),
@@ -235,7 +226,7 @@ def _integer_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
         # two texts that are numbers but no integers ("42.5") agree as numbers
         return ("text", text_key(value) if other is None or is_nan(other) else other)
 
-    return equality_metric(key, explain_read(python_integer, "a number", _error))
+    return equality_metric(key, explain_read(python_integer, "a number", off_by))
 
 
 def _check_tolerance(value: Json) -> str | None:
@@ -291,7 +282,7 @@ def _numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
     return reading_metric(
         read,
         as_published if published else within,
-        explain_read(read, "a number", _error),
+        explain_read(read, "a number", off_by),
         unread=unread,
         reflexive=not published,
         near=(float, rel or 0.0, max(rel or 0.0, tolerance or 0.0)),

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
@@ -34,7 +33,6 @@ from pytest_extract.errors import closest
 
 Powers = tuple[tuple[str, int], ...]
 """Units that are measured by no other, each with its power, sorted by name."""
-BASE_UNITS: Final = frozenset(("m", "kg", "s", "A", "K", "mol", "cd", "bit"))
 
 
 class Unit(NamedTuple):
@@ -122,7 +120,7 @@ _FIXED: Mapping[str, str] = {
     "‰": "0.001",
     "ppm": "0.000001",
     "pcs pc pieces piece units unit": "1",
-    "IU I.U. U UI IE": "1 IU",
+    "IU U UI IE": "1 IU",
     "month months mo monat monate monaten mois mes meses mese mesi maand maanden": "1 month",  # of no number of days
     "quarter quarters quartal quartale": "3 month",
     "year years yr yrs jahr jahre jahren an ans année années año años ano anos anno anni jaar": "12 month",
@@ -138,11 +136,9 @@ _PREFIXES: Mapping[str, Fraction] = {
 _BINARY: Mapping[str, Fraction] = {
     name: Fraction(2**power) for name, power in {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}.items()
 }
-_PREFIXES_OF_IU: Final = ("µ", "μ", "u", "m", "k", "M")
 _SPELLINGS: Final = (
     (re.compile(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
     (re.compile(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
-    (re.compile(r"\bI\. ?U\."), "IU"),
     (re.compile(r"\b(?:sq\.?|square) ([^\W\d_]+)\.?", re.IGNORECASE), r"\1^2"),
     (re.compile(r"\b(?:cu\.?|cubic) ([^\W\d_]+)\.?", re.IGNORECASE), r"\1^3"),
 )
@@ -163,8 +159,6 @@ def _table() -> Mapping[str, Unit]:
                 units.setdefault(prefix + name, unit._replace(factor=unit.factor * factor))
     for names, text in _FIXED.items():
         units |= dict.fromkeys(names.split(), _unit_of(text))
-    for prefix in _PREFIXES_OF_IU:
-        units |= dict.fromkeys((f"{prefix}IU", f"{prefix}U"), Unit(_PREFIXES[prefix], (("IU", 1),)))
     return units
 
 
@@ -223,8 +217,6 @@ def read_unit(text: str, *, known: bool = True) -> Unit | None:
 
 _BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")
 _BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}
-_BETWEEN = re.compile(r"(?<=[^\W\d_])\s(?=\d)|(?<=[^\W\d_]\.)\s(?=\d)|(?<=['\"])\s?(?=\d)")
-"""Where "5 ft 11 in" and 5'11" fall apart."""
 _MARKS: Final[Mapping[int, str]] = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2032: "'", 0x2033: '"'}
 """Marks of feet and inches, minutes and seconds, as they are printed."""
 _SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-+\u2212]?\d.*)")
@@ -269,18 +261,6 @@ def _quantity_reader(styles: Sequence[NumberStyle], default: Unit | None) -> Cal
             return None
         return _in_base(found.value, found.value, unit_of(found.after))
 
-    def several(text: str) -> Quantity | None:
-        """Read "5 ft 11 in" and "1 h 30 min": parts in units of one kind, each smaller than the one before."""
-        found = [one(part) for part in _BETWEEN.split(text)]
-        parts = [part for part in found if part is not None]
-        if len(parts) < max(2, len(found)) or BASE_UNITS.isdisjoint(name for name, _ in parts[0].powers):
-            return None
-        for last, part in pairwise(parts):
-            if part.zero or part.powers != last.powers or not 0 <= part.value < last.value:
-                return None
-        total = sum((part.value for part in parts), Fraction(0))
-        return parts[0]._replace(value=total, high=total, whole=all(part.whole for part in parts))
-
     def span(text: str) -> Quantity | None:
         """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
         match = _SPAN.fullmatch(text)
@@ -301,7 +281,7 @@ def _quantity_reader(styles: Sequence[NumberStyle], default: Unit | None) -> Cal
             return None
         sign = _BOUND.match(text)
         text = text[sign.end() :] if sign else text
-        found = one(text) or several(text) or span(text)
+        found = one(text) or span(text)
         return found._replace(bound=_BOUNDS.get(sign[1], sign[1])) if found and sign else found
 
     return read
@@ -338,7 +318,7 @@ def _check_unit(value: Json) -> str | None:
     ),
 )
 def _quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:
-    """Numbers, ranges (3.5-5.0 mmol/L), bounds (< 5 ng/ml) and sums (5 ft 11 in) with a unit: equal in base units.
+    """Numbers, ranges (3.5-5.0 mmol/L) and bounds (< 5 ng/ml) with a unit: equal in base units.
 
     Knows SI units with prefixes, imperial ones, temperatures, data sizes, percent, IU, months, years, their
     products and quotients; any other word is a unit that agrees with itself only.

@@ -10,7 +10,7 @@ from functools import partial, wraps
 from itertools import chain, combinations
 from operator import ne
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 from pytest_extract.core.mistakes import (
     ComparedOutput,
@@ -30,7 +30,6 @@ from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, can
 
 MOST_ROWS: Final = 5_000
 """Lists with more rows are not searched for mistakes of rows."""
-Keys: TypeAlias = tuple[str, ...]
 _MOST_PLACES: Final = 3
 """Places of the gold with one value, such as a unit, above which it occurs elsewhere by chance."""
 _BOLT: Final = {"name": "Bolt"}
@@ -69,7 +68,7 @@ def _grouped(rule: Callable[[ComparedOutput], Iterator[tuple[Steps, str, Iterabl
 )
 @_grouped
 def wrapped(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[FieldPath]]]:
-    """Value under another key, in a list or as JSON in a text, or without the object around it."""
+    """Value under another key, in a list or as JSON in a text."""
     text = _wrapping(output.gold, output.extracted)
     if is_response(output.extracted) and not is_response(output.gold):
         text = f"it is a response as a client gives it; return {IN_RESPONSE}"
@@ -82,100 +81,77 @@ def wrapped(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[Field
 
 
 def _wrapping(gold: Json, extracted: Json) -> str:
-    """Say under which keys or in which text a value stands, or which object around it is missing."""
+    """Say under which keys or in which text a value stands, up to two steps inside; "" where it stands in none."""
     if _alike(gold, extracted):
         return ""
-    for keys, in_text, inner in _nested(extracted):
-        is_value = keys and not isinstance(gold, CONTAINERS) and _is_full(gold) and same(gold, inner)
-        if is_value or (_alike(gold, inner) and not (isinstance(gold, dict) and keys and keys[0] in gold)):
-            under = f" under the key `{'.'.join(keys)}`" if keys else "" if in_text else " in a list of one"
-            return f"all of it stands{' as JSON in a text' * in_text}{under}"
-    for keys, in_text, inner in _nested(gold, members=1):
-        if keys and not in_text and isinstance(extracted, CONTAINERS) and _alike(extracted, inner):
-            return f"the object `{'.'.join(keys)}` around it is missing"
+    once = [step for step in _inside(extracted) if not (isinstance(gold, dict) and step.key in gold)]
+    twice = [each._replace(where=f"{each.where} {step.where}") for step in once for each in _inside(step.value)]
+    for step in (*once, *twice):
+        is_value = step.key and not isinstance(gold, CONTAINERS) and _is_full(gold) and same(gold, step.value)
+        if is_value or _alike(gold, step.value):
+            return f"all of it stands {step.where}"
     return ""
 
 
 def _alike(gold: Json, found: Json) -> bool:
-    """Whether two objects share keys or a value, or two lists have such objects, or none, for rows."""
+    """Whether an object has half of the keys of another, or two lists have such objects, or none, for rows."""
     if isinstance(gold, list) and isinstance(found, list):
         return not gold or not found or not isinstance(gold[0], CONTAINERS) or _alike(gold[0], found[0])
-    if not isinstance(gold, dict) or not isinstance(found, dict):
-        return False
-    shared = gold.keys() & found.keys()
-    halves = len(shared) * 2 >= len(gold) and len(shared) > (len(gold) > 1)
-    return halves or any(same(gold[key], found[key]) for key in shared)
+    return isinstance(gold, dict) and isinstance(found, dict) and len(gold.keys() & found.keys()) * 2 >= len(gold)
 
 
-def _nested(value: Json, members: int = 3, levels: int = 4) -> Iterator[tuple[Keys, bool, Json]]:
-    """Yield what stands under keys of objects with few members, in lists of one and as JSON in texts.
+class _Inside(NamedTuple):
+    """A value one step inside another, where it stands there, and its key in an object."""
 
-    Each is yielded with its keys, and whether it stands in a text.
-    """
-    inside: list[tuple[Keys, bool, Json]] = []
+    value: Json
+    where: str
+    key: str = ""
+
+
+def _inside(value: Json) -> list[_Inside]:
+    """Return the members of an object with one or two, the item of a list of one, or the JSON in a text."""
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", "```")):
         inner = parse_output(value).value
-        inside = [((), True, inner)] if isinstance(inner, CONTAINERS) else []
-    elif isinstance(value, list) and len(value) == 1:
-        inside = [((), False, value[0])]
-    elif isinstance(value, dict) and len(value) <= members:
-        inside = [((key,), False, member) for key, member in value.items()]
-    yield from inside
-    for keys, in_text, inner in inside if levels > 1 else ():
-        for further, in_inner_text, each in _nested(inner, members, levels - 1):
-            yield (*keys, *further), in_text or in_inner_text, each
+        return [_Inside(inner, "as JSON in a text")] if isinstance(inner, CONTAINERS) else []
+    if isinstance(value, list) and len(value) == 1:
+        return [_Inside(value[0], "in a list of one")]
+    if isinstance(value, dict) and len(value) <= 2:
+        return [_Inside(member, f"under the key `{key}`", key) for key, member in value.items()]
+    return []
 
 
 @output_kind(
-    {"vendor": {"name": "ACME"}, "total": 12.5},
-    {"vendor_name": "ACME", "total": 12.5},
-    "the key `vendor.name` is written `vendor_name`",
+    {"vendor": "ACME", "total": 12.5},
+    {"supplier": "ACME", "total": 12.5},
+    "the key `vendor` is written `supplier`",
 )
 @_grouped
 def renamed_key(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[FieldPath]]]:
-    """Key written otherwise, or one level higher or deeper."""
+    """Key written otherwise."""
     for path, gold, at, extracted, _ in output.containers:
-        if not isinstance(gold, dict):
-            continue
-        missing, extra = _with_members(gold, extracted), _with_members(extracted, gold)
-        if len(missing) * len(extra) > MOST_ROWS:
-            continue
-        for old, new in _new_names(missing, extra).items():
-            paths = [*output.failing_at[*path, *old], *output.failing_at[*path, new[0]]]
-            paths += output.failing_from[*at, *new]
-            yield path, f"the key `{'.'.join(old)}` is written `{'.'.join(new)}`", paths
+        for old, new in _new_names(gold, extracted) if isinstance(gold, dict) else ():
+            failing = output.failing_at[*path, old], output.failing_at[*path, new], output.failing_from[*at, new]
+            yield path, f"the key `{old}` is written `{new}`", chain.from_iterable(failing)
 
 
-def _with_members(values: dict[str, Json], others: dict[str, Json]) -> dict[Keys, Json]:
-    """Return the values of keys that others have not, and after all of them the members of those that are objects."""
-    found: dict[Keys, Json] = {(key,): value for key, value in values.items() if key not in others}
-    for keys, whole in [*found.items()]:
-        if isinstance(whole, dict):
-            found |= {(*keys, key): value for key, value in whole.items()}
-    return {keys: value for keys, value in found.items() if _is_full(value)}
-
-
-def _new_names(missing: dict[Keys, Json], extra: dict[Keys, Json]) -> dict[Keys, Keys]:
-    """Return keys with their new ones: those of the same letters, or the only ones with the same distinctive value."""
-    found: dict[Keys, Keys] = {}
-    for key, value in missing.items():
-        left = [  # neither what is taken nor what is around or inside it; not from one level below to another
-            other
-            for other in extra
-            if len(key) + len(other) < 4
-            and not any(other[:1] == new or other == new[: len(other)] for new in found.values())
-        ]
-        new = [other for other in left if _letters(other) == _letters(key)]
-        if not new and (value_key(value) or isinstance(value, CONTAINERS)):
-            equal = [other for other in left if same(value, extra[other])]
+def _new_names(gold: dict[str, Json], extracted: dict[str, Json]) -> Iterator[tuple[str, str]]:
+    """Yield keys with their new ones: one of the same letters, or the only one with the same distinctive value."""
+    missing = [key for key in gold if key not in extracted and _is_full(gold[key])]
+    extra = [key for key in extracted if key not in gold and _is_full(extracted[key])]
+    if len(missing) * len(extra) > MOST_ROWS:
+        return
+    for key in missing:
+        new = [other for other in extra if _letters(other) == _letters(key)]
+        if not new and (value_key(gold[key]) or isinstance(gold[key], CONTAINERS)):
+            equal = [other for other in extra if same(gold[key], extracted[other])]
             new = equal if len(equal) == 1 else []
-        if new and key[:1] not in found:
-            found[key] = new[0]
-    return found
+        if new:
+            extra.remove(new[0])
+            yield key, new[0]
 
 
-def _letters(key: tuple[str, ...]) -> str:
-    return re.sub(r"[\W_]", "", "".join(key)).lower()
+def _letters(key: str) -> str:
+    return re.sub(r"[\W_]", "", key).lower()
 
 
 @output_kind(
@@ -251,14 +227,10 @@ def invented_row(output: ComparedOutput) -> Iterator[Found]:
         if len(extracted) > len(gold):
             yield from _moved_rows(output, pair)
         for j in pair.loose[1]:
-            row, texts = extracted[j], _texts_in(extracted[j])
-            what = "is not in the gold"
-            if isinstance(row, dict) and not any(map(_is_full, row.values())):
-                what = "is empty"
-            elif any(map(_TOTAL.match, texts)):
-                what = "is a total of the table"
+            is_total = any(map(_TOTAL.match, _texts_in(extracted[j])))
             own = [each for each in output.failing_at[path] if each == path]  # of nulls, the list alone is wrong
-            yield output.failing_from[*at, j] or own, f"row {j} {what}"
+            what = "a total of the table" if is_total else "not in the gold"
+            yield output.failing_from[*at, j] or own, f"row {j} is {what}"
 
 
 @output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, _BOLT]}, "row 2 is a copy of row 0")

@@ -7,13 +7,13 @@ import math
 import re
 import unicodedata
 from fractions import Fraction
-from posixpath import commonprefix
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.numbers import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
 from pytest_extract.core.mistakes import values_kind
-from pytest_extract.core.values import MISSING, Json, Missing, fold, is_number, json_type, with_article
+from pytest_extract.core.values import MISSING, Json, Missing, a_type, fold, is_number, json_type
+from pytest_extract.core.words import plural
 
 # --- dates and times
 
@@ -64,19 +64,13 @@ def date_format(gold: Json, extracted: Json) -> str:
     return "the same day in another format" if are_one_day(gold, extracted) else ""
 
 
-@values_kind("2024-03-15", "2024-03-15T00:00:00", "the time of day was added")
+@values_kind("2024-03-15", "2024-03-15T00:00:00", "only the time of day or its zone differs")
 def time_or_zone(gold: Json, extracted: Json) -> str:
     """Time of day or time zone lost, added or changed."""
     pair = next(iter(_date_pairs(gold, extracted)), None)
     if pair is None or pair[0].known != pair[1].known:
         return ""
-    one, other = pair[0].time, pair[1].time
-    if one is None or other is None:
-        return "" if one is other else f"the time of day was {'lost' if other is None else 'added'}"
-    if one.isoformat() == other.isoformat():
-        return ""
-    same_clock = one.replace(tzinfo=None) == other.replace(tzinfo=None)
-    return "another time zone" if same_clock else "another time of the same day"
+    return "" if pair[0].text == pair[1].text else "only the time of day or its zone differs"
 
 
 @values_kind("2024-03-04", "2024-04-03", "day and month were swapped")
@@ -87,15 +81,13 @@ def day_and_month(gold: Json, extracted: Json) -> str:
     return "day and month were swapped" if swapped and not are_one_day(gold, extracted) else ""
 
 
-@values_kind("2024-03-15", "2024-03", "only the month was kept")
+@values_kind("2024-03-15", "2024-03", "one is a part of the other date")
 def date_part(gold: Json, extracted: Json) -> str:
     """Only a part of a date, or more than the gold says."""
     one, other = (_known_parts(side) for side in (gold, extracted))
     shorter = min(len(one), len(other))
-    if not shorter or len(one) == len(other) or one[:shorter] != other[:shorter]:
-        return ""
-    names = ("", "the year", "the month", "the day")
-    return f"only {names[shorter]} was kept" if len(other) < len(one) else f"more than the gold: {names[len(other)]}"
+    is_part = shorter and len(one) != len(other) and one[:shorter] == other[:shorter]
+    return "one is a part of the other date" if is_part else ""
 
 
 def _known_parts(value: Json) -> tuple[int, ...]:
@@ -174,23 +166,18 @@ def is_power_of_ten(gold: Json, extracted: Json) -> bool:
     return pair is not None and pair[1].value / pair[0].value in _POWERS
 
 
-@values_kind("00123", 123, "a text of digits became a number, and leading zeros were lost")
+@values_kind("00123", 123, "an integer instead of a string")
 def wrong_type(gold: Json, extracted: Json) -> str:
     """Right value of another type: a number or a boolean as text, a list of one, a joined list."""
     if any(each is MISSING or each is None for each in (gold, extracted)):
         return ""
-    types = {json_type(extracted): extracted, json_type(gold): gold}
-    if len(types) > 1 and not types.keys().isdisjoint({"array", "object", "boolean"}):
-        return "{} instead of {}".format(*map(with_article, types))
-    if is_number(gold) is is_number(extracted):
-        return ""
-    number, text = (gold, extracted) if is_number(gold) else (extracted, gold)
-    one, other = read_amount(number), read_amount(text)
-    if one is None or other is None or one.value != other.value or other.around:
-        return ""
-    if text is extracted:
-        return "a number was written as a text"
-    return f"a text of digits became a number{', and leading zeros were lost' if re.match(r'-?0[0-9]', text) else ''}"
+    types, one, other = {json_type(gold), json_type(extracted)}, read_amount(gold), read_amount(extracted)
+    is_one_number = one and other and (one.value, one.around) == (other.value, other.around)
+    if is_one_number and is_number(gold) is not is_number(extracted):
+        return f"{a_type(extracted)} instead of {a_type(gold)}"
+    if len(types) > 1 and types & {"array", "object", "boolean"}:
+        return f"{a_type(extracted)} instead of {a_type(gold)}"
+    return ""
 
 
 @values_kind(1234.5, "1.234,50", "the same number, written otherwise")
@@ -230,12 +217,10 @@ def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
     return "a hundredth of the gold: a fraction where the gold has a percentage"
 
 
-@values_kind(-1250, 1250, "the minus was lost", read=_amounts)
+@values_kind(-1250, 1250, "the sign differs", read=_amounts)
 def sign(gold: Amount, extracted: Amount) -> str:
     """Minus lost or added."""
-    if gold.value != -extracted.value:
-        return ""
-    return "the minus was lost" if gold.value < 0 else "a minus was added"
+    return "the sign differs" if gold.value == -extracted.value else ""
 
 
 @values_kind(1234, 123400, "100 times the gold", read=_amounts)
@@ -248,14 +233,14 @@ def power_of_ten(gold: Amount, extracted: Amount) -> str:
     return (f"{ratio.numerator:,} times the gold" if ratio > 1 else f"1/{ratio.denominator:,} of the gold") + scaled
 
 
-@values_kind(1234.56, 1235, "rounded")
+@values_kind(1234.56, 1235, "only digits at the end differ")
 def rounded(gold: Json, extracted: Json) -> str:
     """Only digits at the end were rounded or cut, or added."""
     pair = _amounts(gold, extracted) if is_number(gold) and is_number(extracted) else None
     if pair is None:
         return ""
     one, other = (each.value for each in pair)
-    return "rounded" if _is_coarser(one, other) else "more digits than the gold" if _is_coarser(other, one) else ""
+    return "only digits at the end differ" if _is_coarser(one, other) or _is_coarser(other, one) else ""
 
 
 def _is_coarser(fine: Fraction, coarse: Fraction) -> bool:
@@ -285,7 +270,7 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
     if one == other or around != other_around:
         return ""
     if one.lstrip("0") == other.lstrip("0"):
-        return f"leading zeros were {'lost' if len(other) < len(one) else 'added'}"
+        return "only leading zeros differ"
     if max(len(each if isinstance(gold, str) else each.strip("0")) for each in (one, other)) < 3:
         return ""  # round numbers differ in one digit by chance
     from rapidfuzz.distance import OSA  # imported where two numbers differ in their digits
@@ -294,29 +279,20 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
     if abs(apart) > 2 or OSA.distance(one, other) != (abs(apart) or 1):
         return ""
     if apart:
-        return f"{'a digit was' if abs(apart) == 1 else 'two digits were'} {'lost' if apart < 0 else 'added'}"
-    differing = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
-    right, wrong = differing[0]
-    if len(differing) == 2:
-        return f"the digits {right} and {wrong} were swapped"
-    return f"one digit differs: {wrong} for {right}"
+        return f"{plural(abs(apart), 'digit')} {'lost' if apart < 0 else 'added'}"
+    (right, wrong), *further = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    return f"the digits {right} and {wrong} were swapped" if further else f"one digit differs: {wrong} for {right}"
 
 
 _WORDS_FOR_NOTHING: Final = (
-    "- -- --- \u2013 \u2014 . ... \u2026 ? ?? n/a n.a. na n/a. n.a none null nil nan undefined unknown tbd tba empty "
-    "blank missing notfound notavailable notapplicable notspecified notstated notprovided notgiven notmentioned "
-    "nodata novalue unbekannt keineangabe k.a. entfällt s/o keine ohneangabe o.a. n.v. n.v.t. néant sansobjet n.d. n/d "
-    "nc noaplica ninguno nessuno n/v нет нетданных неуказано 該当なし なし 無 不明 記載なし 未定 无 未知 不适用 없음 "
-    "0000-00-00 1970-01-01 1900-01-01 9999-12-31 00/00/0000 string loremipsum"
+    "- -- \u2013 \u2014 ... ? n/a n.a. na none null nil nan undefined unknown tbd empty blank missing unbekannt k.a. "
+    "keine néant なし 無 无 없음 нет"
 )
 _NOTHING: Final = frozenset(_WORDS_FOR_NOTHING.split())
 """Texts, in lower case and without spaces, that stand for no value."""
 _NOT_GIVEN: Final = re.compile(
-    r"(?:not|none|no|nicht|keine?|non|pas|aucune?|sin|no se) "
-    r"(?:mentioned|specified|provided|available|applicable|found|stated|given|listed|disclosed|reported|shown|present|"
-    r"indicated|known|explicitly (?:stated|mentioned)|angegeben|vorhanden|verfügbar|bekannt|erwähnt|genannt|angaben?|"
-    r"spécifiée?|précisée?|indiquée?|mentionnée?|disponible|renseignée?|especificado|indicado|indicata|disponibile)"
-    r"(?: (?:in|on|by|for|im|dans|en|nel) .{1,40})?"
+    r"(?:not|none|no|nicht|keine?)[ _]?(?:mentioned|specified|provided|available|applicable|found|stated|given|listed|"
+    r"data|value|angaben?|angegeben|vorhanden|verfügbar|bekannt)(?: (?:in|on|im) .{1,40})?"
 )
 
 
@@ -324,18 +300,16 @@ def _is_placeholder(value: Json | Missing) -> bool:
     if not isinstance(value, str) or len(value) > _LONGEST:
         return False
     text = fold(value).strip("[]<>()").lower()
-    return not text or re.sub(r"[\s_]", "", text) in _NOTHING or bool(_NOT_GIVEN.fullmatch(text.strip(".")))
+    return not text or text.replace(" ", "") in _NOTHING or bool(_NOT_GIVEN.fullmatch(text.strip(".")))
 
 
 @values_kind(None, "N/A", "“N/A” stands for no value")
 def placeholder(gold: Json, extracted: Json) -> str:
     """Text such as "N/A" in place of no value, or of the value."""
-    no_gold = gold is None or gold is MISSING or gold == ""
-    if _is_placeholder(extracted) and (no_gold or not _is_placeholder(gold)):
-        shown = f"“{extracted}”" if extracted.strip() else "an empty text"
-        return f"{shown} stands for {'no value' if no_gold else 'the value'}"
-    if gold and _is_placeholder(gold) and (extracted in (None, MISSING) or _is_placeholder(extracted)):
-        return f"the gold has “{gold}” for no value"
+    if _is_placeholder(extracted):
+        return f"“{extracted}” stands for no value"
+    if _is_placeholder(gold) and (extracted is None or extracted is MISSING):
+        return f"“{gold}” stands for no value"
     return ""
 
 
@@ -402,16 +376,18 @@ def _is_said(character: str) -> bool:
     return character.isalnum() or character in "%#&/@" or unicodedata.category(character).startswith("S")
 
 
-@values_kind("Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ", read=_texts)
+@values_kind("Müller", "Muller", "only diacritics, ligatures or punctuation differ", read=_texts)
 def marks(gold: str, extracted: str) -> str:
     """Only diacritics, dashes, quotation marks, ligatures or punctuation differ."""
     one, other = fold(gold).lower(), fold(extracted).lower()
-    letters = {other.translate(_TRANSLITERATED)} & {one} or {one.translate(_TRANSLITERATED)} & {other}
-    if letters or _without_marks(one) == _without_marks(other):
-        return "only diacritics, ligatures, dashes or quotation marks differ"
     said, other_said = ("".join(filter(_is_said, text)) for text in (one, other))
-    same_numbers = _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other)
-    return "only punctuation differs" if said and said == other_said and same_numbers else ""
+    only_marks_differ = (
+        _without_marks(one) == _without_marks(other)
+        or one.translate(_TRANSLITERATED) == other
+        or one == other.translate(_TRANSLITERATED)
+        or (said and said == other_said and _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other))
+    )
+    return "only diacritics, ligatures or punctuation differ" if only_marks_differ else ""
 
 
 _LONGEST_UNIT: Final = 3
@@ -422,7 +398,7 @@ _MARKDOWN: Final = re.compile(
 )
 
 
-@values_kind("ACME", "**ACME**", "markup was left in", read=_texts)
+@values_kind("ACME", "**ACME**", "only markup differs", read=_texts)
 def markup(gold: str, extracted: str) -> str:
     """Markup of HTML or Markdown, or an entity, left in or lost."""
     if len(gold) + len(extracted) > _LONGEST_MARKED_UP:
@@ -433,9 +409,8 @@ def markup(gold: str, extracted: str) -> str:
     one, other = fold(gold), fold(extracted)
     short, long = sorted((one, other), key=len)
     without_tags = [_TAG.sub("", long), _TAG.sub(" ", long)]  # in a word; between lines or cells
-    if one != other and short in {fold(_MARKDOWN.sub("", html.unescape(text))) for text in without_tags}:
-        return f"markup was {'lost' if short == other else 'left in'}"
-    return ""
+    is_same = one != other and short in {fold(_MARKDOWN.sub("", html.unescape(text))) for text in without_tags}
+    return "only markup differs" if is_same else ""
 
 
 _WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -467,7 +442,7 @@ def truncated(gold: str, extracted: str) -> str:
 
 @values_kind("4711", "Invoice No.: 4711", "“Invoice No.:” was kept")
 def affix(gold: Json, extracted: Json) -> str:
-    """Label, title, unit, suffix or words between others kept or lost, or a unit replaced."""
+    """Label, title, unit or suffix kept or lost, or a unit replaced."""
     one, other = read_amount(gold), read_amount(extracted)
     units = (one.around, other.around) if one and other and one.value == other.value else ("", "")
     if not isinstance(gold, str) or not isinstance(extracted, str):
@@ -476,25 +451,19 @@ def affix(gold: Json, extracted: Json) -> str:
     short, long = sorted((fold(gold), fold(extracted)), key=len)
     if (len(short) < 2 and not short.isdecimal()) or len(gold) + len(extracted) > _MOST_TEXT:
         return ""
-    what, more = "kept" if short == fold(gold) else "lost", len(long) - len(short)
+    what = "kept" if short == fold(gold) else "lost"
     for match in re.finditer(re.escape(short), long):
         before, after = long[: match.start()], long[match.end() :]
         if not _within_word(before[-1:], short[0]) and not _within_word(short[-1], after[:1]):
             around = [each for each in (before.strip(), after.strip()) if each]
             return f"{_quoted(' … '.join(around))} was {what}" if around else ""
-    at = len(commonprefix((short, long)))
-    inside = long[at : at + more]
-    if 0 < at < len(short) and _WORD.search(inside) and long[at + more :] == short[at:]:  # words between others
-        edges = ((short[at - 1], short[at]), (short[at - 1], inside[0]), (inside[-1], short[at]))
-        if not any(_within_word(*edge) for edge in edges):
-            return f"{_quoted(inside.strip())} was {what}"
     return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
 
 
-@values_kind("John Doe", "Doe, John", "the order of first and last name", read=_texts)
+@values_kind("John Doe", "Doe, John", "the same words in another order", read=_texts)
 def word_order(gold: str, extracted: str) -> str:
     """Words in another order, such as last and first name."""
     one, other = (_WORD.findall(fold(text).lower()) for text in (gold, extracted))
     if not 1 < len(one) <= 200 or one == other or sorted(one) != sorted(other) or all(map(str.isdigit, one)):
         return ""
-    return "the order of first and last name" if len(one) == 2 else "the same words in another order"
+    return "the same words in another order"

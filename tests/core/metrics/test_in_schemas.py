@@ -62,9 +62,7 @@ def test_an_override_may_be_for_one_of_several_alternatives(other):
 def test_a_value_that_a_transform_makes_null_has_no_value():
     overrides = {"start": {"metric": "date", "transform": ["null_if"]}}
     record = {"start": "N/A", "end": "2024-01-01"}
-    scorer = compile_schema(schema(start=TEXT, end=TEXT), overrides=overrides, rules=["start <= end"])
-    score = scorer.score(record, record)
-    assert [rule.status for rule in score.rules] == ["not_applicable"]
+    score = compile_schema(schema(start=TEXT, end=TEXT), overrides=overrides).score(record, record)
     assert [str(leaf.path) for leaf in score.leaves] == ["end"]
 
 
@@ -81,7 +79,7 @@ def test_the_gate_of_rules_is_switched_off_wherever_outputs_are_scored():
     ("use", "gold", "extracted"),
     [
         ("token_f1", "item {} of a blue kind", "item {} of a blue kind each"),
-        ({"set": {"separator": ";"}}, "a{};b;c", "a{};b;d"),
+        ("set", "a{}", "b{}"),
         ("money", "{} EUR", "{} EUR (net)"),
         ({"oneof_with_gold": {"values": ["x"]}}, "a{}", "b{}"),
     ],

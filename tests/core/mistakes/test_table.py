@@ -219,7 +219,11 @@ def test_a_mistake_that_several_rules_know(gold, extracted, kind, text):
 
 def test_a_row_of_nulls_is_named_at_its_list():
     (found,) = named({"rows": ROWS}, {"rows": [*ROWS, {"sku": None, "price": None}]})
-    assert (found.kind, [str(path) for path in found.paths], found.text) == ("invented_row", ["rows"], "row 2 is empty")
+    assert (found.kind, [str(path) for path in found.paths], found.text) == (
+        "invented_row",
+        ["rows"],
+        "row 2 is not in the gold",
+    )
 
 
 @pytest.mark.parametrize(

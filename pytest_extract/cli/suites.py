@@ -297,7 +297,7 @@ def _schema_file(given: str, suite: Path) -> str:
 
 
 DATASETS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "extract-bench": ("datasets", ("target", "copy")),
+    "extract-bench": ("datasets", ("target",)),
     "llama-extract-bench": ("datasets", ("target",)),
     "deepjsoneval": ("datasets", ()),
     "sob": ("sob", ("modality",)),
@@ -312,7 +312,6 @@ def import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", choices=tuple(DATASETS), help="layout of SRC")
     parser.add_argument("source", type=Path, metavar="SRC", help="folder, JSONL file or .xlsx of the dataset")
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
-    parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")
     parser.add_argument("--modality", choices=MODALITIES, help="sob: of all records (default: as SRC says, else text)")
     parser.add_argument("--force", action="store_true", help="overwrite files; show the gold values that change")
 
@@ -326,11 +325,12 @@ def run_import(args: argparse.Namespace) -> int:
     if not args.source.exists():
         raise ConfigError(f"{args.source} is not there")
     module, takes = DATASETS[args.dataset]
-    refuse_options(args, f"for {args.dataset}", *({"copy", "modality"} - {*takes}))
+    if "modality" not in takes:
+        refuse_options(args, f"for {args.dataset}", "modality")
     importer: Any = importlib.import_module(f"pytest_extract.importers.{module}")
     make = getattr(importer, f"import_{args.dataset.replace('-', '_')}")
     made: Imported = make(args.source, **{name: getattr(args, name) for name in takes})
-    names = [*made.texts, *made.copies, *([importer.RESPONSES_FILE] if args.dataset == "sob" else [])]
+    names = [*made.texts, *([importer.RESPONSES_FILE] if args.dataset == "sob" else [])]
     there = [str(args.target / name) for name in names if (args.target / name).exists()]
     if there and not args.force:
         advice = "nothing was written; --force writes over them, and shows which golds change"

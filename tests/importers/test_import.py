@@ -51,13 +51,6 @@ def loaded(*files):
     return [case for each in found for case in each.cases]
 
 
-def files_in(folder):
-    return [path for path in folder.rglob("*") if path.is_file()]
-
-
-# --- ExtractBench
-
-
 @pytest.fixture
 def bench(tmp_path):
     """A plain and a wrapped schema, a gold that breaks its schema, and one without a document."""
@@ -75,9 +68,8 @@ def bench(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("how", [[], ["--copy"]], ids=["referenced", "copied"])
-def test_extract_bench(bench, run_import, how):
-    told = run_import("extract-bench", "src", *how)
+def test_extract_bench(bench, run_import):
+    told = run_import("extract-bench", "src")
     assert told.out.startswith("3 cases in ")
     assert "the schema gates of their cases are off: 1\n" in told.out
     assert "lost.gold.json: left out, lost.pdf is not there" in told.err
@@ -91,13 +83,12 @@ def test_extract_bench(bench, run_import, how):
         {"domain": "hiring", "schema": "cv"},
     ]
     assert all(case.document.media_type == "application/pdf" for case in cases)
-    where = bench / ("out" if how else "src")
-    assert all(where in case.gold_path.resolve().parents for case in cases)
+    assert all(bench / "src" in case.gold_path.resolve().parents for case in cases)
     text = files[0].read_text(encoding="utf-8")
     assert "#   two: total: '1' is a string, a number was expected\n" in text.replace('"1"', "'1'")
     assert text.count("    gates:\n      schema: false\n") == 1
-    assert "bills.extract.yaml" in run_import("extract-bench", "src", *how, status=2).err
-    run_import("extract-bench", "src", *how, "--force")
+    assert "bills.extract.yaml" in run_import("extract-bench", "src", status=2).err
+    run_import("extract-bench", "src", "--force")
 
 
 def test_that_a_judge_will_be_needed_is_said_beforehand(bench, run_import):
@@ -109,28 +100,6 @@ def test_that_a_judge_will_be_needed_is_said_beforehand(bench, run_import):
     judged = {"schema": json.dumps(JUDGED), "json": '{"name": "A"}'}
     put_lines(bench / "part.jsonl", row(1, **judged), row(2, **judged), row(3))
     assert run_import("deepjsoneval", "part.jsonl", target="dj").out.endswith("): 2\n")
-
-
-def test_a_copied_gold_is_shown_before_it_is_replaced(bench, run_import):
-    gold = bench / "out/finance/bills/two.gold.json"
-    changed = {"total": 7, "note": "checked\x1b[2J"}
-    put(gold, changed)
-    told = run_import("extract-bench", "src", "--copy", status=2).err
-    assert f"already there: {gold.relative_to(bench)}; nothing was written" in told
-    assert files_in(bench / "out") == [gold]
-    assert json.loads(gold.read_text()) == changed
-
-    put(gold, '{"total": 7')
-    assert "two.gold.json:1:12: not JSON" in run_import("extract-bench", "src", "--copy", "--force", status=2).err
-    assert files_in(bench / "out") == [gold]
-    assert gold.read_text() == '{"total": 7'
-
-    put(gold, changed)
-    assert run_import("extract-bench", "src", "--copy", "--force").out.splitlines()[:-2] == [
-        f'{gold.relative_to(bench)}: total: 7 -> "1"',
-        f'{gold.relative_to(bench)}: note: "checked\\x1b[2J" -> (missing)',
-    ]
-    assert json.loads(gold.read_text()) == {"total": "1"}
 
 
 def test_golds_with_values_that_nothing_compares_are_told_and_allowed(bench, run_import):

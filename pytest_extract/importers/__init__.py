@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
-from pytest_extract.cases.sources import read_json_lines, read_value
+from pytest_extract.cases.sources import read_json_lines
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
+from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError
 from pytest_extract.files import write_atomic
 
@@ -43,18 +43,6 @@ class Imported:
     records: Sequence[Record]
     texts: Mapping[str, str]
     notes: Sequence[str] = ()
-
-    def replaced_golds(self, folder: Path) -> Iterator[tuple[str, Json, Json | Missing]]:
-        """Yield each gold there that another replaces: its place, its value, the new one (MISSING: no such case)."""
-        pairs: list[tuple[str, Json, Json | Missing]] = []
-        golds = {one.keys["id"]: one.keys["gold"] for one in self.records}
-        for dataset in (folder / name for name in self.texts if name.endswith(".jsonl")):
-            for _, row in json_objects(dataset) if dataset.exists() else ():
-                gold, name = row.get("gold"), str(row.get("id"))
-                if isinstance(gold, str) and (folder / gold).is_file():
-                    gold = read_value(folder / gold)
-                pairs.append((f"{dataset}: {name}", gold, golds.get(name, MISSING)))
-        yield from (each for each in pairs if each[2] is MISSING or canonical_json(each[1]) != canonical_json(each[2]))
 
     def write(self, folder: Path) -> None:
         """Write each file below the folder, whole or not at all, and the schema of case files for editors."""

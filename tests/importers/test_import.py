@@ -88,7 +88,6 @@ def test_extract_bench(bench, run_import):
     assert "#   two: total: '1' is a string, a number was expected\n" in text.replace('"1"', "'1'")
     assert text.count("    gates:\n      schema: false\n") == 1
     assert "bills.extract.yaml" in run_import("extract-bench", "src", status=2).err
-    run_import("extract-bench", "src", "--force")
 
 
 def test_that_a_judge_will_be_needed_is_said_beforehand(bench, run_import):
@@ -154,30 +153,6 @@ def test_a_workbook_that_cannot_be_read_is_named(tmp_path, run_import):
     assert "d.xlsx:2: a row of DeepJSONEval has the text 'json'" in told
     (tmp_path / "e.xlsx").write_bytes(b"PK\x03\x04 not a workbook \x92")
     assert "e.xlsx: is no workbook that can be read" in run_import("deepjsoneval", "e.xlsx", status=2).err
-
-
-def test_golds_of_a_dataset_are_shown_before_they_are_replaced(tmp_path, run_import):
-    text_gold = row(5, schema='{"type": "string"}', json='"one"')
-    put_lines(tmp_path / "part.jsonl", row(7), row(8), row(9), text_gold)
-    run_import("deepjsoneval", "part.jsonl")
-    run_import("deepjsoneval", "part.jsonl", status=2)
-    assert len(run_import("deepjsoneval", "part.jsonl", "--force").out.splitlines()) == 1
-    dataset = tmp_path / "out/deepjsoneval.jsonl"
-    lines = [json.loads(line) for line in dataset.read_text().splitlines()]
-    lines[0]["gold"]["total"] = 15
-    put_lines(dataset, *lines, {**lines[2], "id": ["q"]})
-    (named,) = (tmp_path / "out/deepjsoneval-golds").iterdir()
-    put(named, '"two"')
-    put_lines(tmp_path / "part.jsonl", row(7), row(8, json='{"total": "x"}'), text_gold)
-    assert run_import("deepjsoneval", "part.jsonl", "--force").out.splitlines()[:-2] == [
-        "out/deepjsoneval.jsonl: 7: total: 15 -> 1.5",
-        'out/deepjsoneval.jsonl: 8: total: 1.5 -> "x"',
-        "out/deepjsoneval.jsonl: 9: total: 1.5 -> (missing)",
-        'out/deepjsoneval.jsonl: 5: $: "two" -> "one"',
-        "out/deepjsoneval.jsonl: ['q']: total: 1.5 -> (missing)",
-    ]
-    assert json.loads(dataset.read_text().splitlines()[0])["gold"] == {"total": 1.5}
-    assert named.read_text() == '"one"\n'
 
 
 @pytest.mark.parametrize(
@@ -392,9 +367,9 @@ def correct(tmp_path, run_import):
     put(tmp_path / "in" / "all.json", {"schemas/": {"invoice": INVOICE}})
     put(tmp_path / "in" / "docs" / "4711.txt", "Total 9.50")
 
-    def run(*rows, status=0, options=()):
+    def run(*rows, status=0):
         put_lines(tmp_path / "in" / "fixed.jsonl", *rows)
-        return run_import("corrections", "in/fixed.jsonl", *options, status=status)
+        return run_import("corrections", "in/fixed.jsonl", status=status)
 
     return run
 
@@ -458,14 +433,17 @@ def test_every_correction_that_cannot_be_used_is_told_at_once(correct):
     assert re.findall(r"fixed\.jsonl:(\d)", error) == ["1", "3"]
 
 
-def test_a_gold_that_is_mended_has_its_gate_again(correct):
-    row = {**AS_A_WHOLE, "id": "fax"}
-    correct({**row, "corrected": {"total": "three"}})
-    assert main(["check", "out"]) == 0
-    assert "already there" in correct(row, status=2).err
-    assert 'fax: total: "three" -> 3' in correct(row, options=["--force"]).out
-    (case,) = corrected_cases()
-    assert (case.gold, case.gates.schema) == ({"total": 3}, True)
+def test_what_is_there_is_never_written_over(tmp_path, correct):
+    text_gold = {**AS_A_WHOLE, "id": "fax", "schema": {"type": "string"}, "corrected": "three"}
+    correct(text_gold)
+    (named,) = (tmp_path / "out/corrections-golds").iterdir()
+    dataset = tmp_path / "out/corrections.jsonl"
+    dataset.unlink()
+    (tmp_path / "out/corrections.extract.yaml").unlink()
+    named.write_text('"3"')
+    assert f"already there: {named.relative_to(tmp_path)}; nothing was written" in correct(text_gold, status=2).err
+    assert named.read_text() == '"3"'
+    assert not dataset.exists()
 
 
 # --- the ExtractBench of run-llama

@@ -35,7 +35,7 @@ from pytest_extract.cases.sources import (
     read_value,
 )
 from pytest_extract.core.result_json import from_json, to_json
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, replaced
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular, write_atomic
 
@@ -84,18 +84,10 @@ def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:
         read = parse_source(source.path, text, source.language, source.first_line)
         if read.problems or canonical_json(reached(read.value, steps)) != canonical_json(value):
             return False
-        return canonical_json(_emptied(source.value, steps)) == canonical_json(_emptied(read.value, steps))
+        before, after = (replaced(whole, steps, None) for whole in (source.value, read.value))
+        return canonical_json(before) == canonical_json(after)
     except (CaseFileError, LookupError, TypeError):
         return False
-
-
-def _emptied(whole: Json, steps: Steps) -> Json:
-    """Return a copy of `whole` with null at `steps`."""
-    if not steps:
-        return None
-    copy: Any = dict(whole) if isinstance(whole, dict) else list(whole)
-    copy[steps[0]] = _emptied(whole[steps[0]], steps[1:])
-    return copy
 
 
 class _JsonStyle(NamedTuple):

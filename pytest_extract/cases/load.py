@@ -57,7 +57,7 @@ from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, FieldPath, Json, copied, json_type, usual, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
 
@@ -639,11 +639,9 @@ def altered_case(case: Case, alteration: Alteration) -> Case | None:
     value = value_at(case.gold, path) if path else MISSING
     if value is MISSING or value is None or isinstance(value, dict | list | bool):
         return None
-    gold = copied(case.gold)
-    inside: Any = value_at(gold, path[:-1])
-    inside[path[-1]] = None
-    if isinstance(inside, dict) and not Validator(case.schema).is_valid(gold):
-        del inside[path[-1]]
+    gold = replaced(case.gold, path, None)
+    if isinstance(path[-1], str) and not Validator(case.schema).is_valid(gold):
+        gold = replaced(case.gold, path, MISSING)
     return replace(
         altered,
         gold=gold,

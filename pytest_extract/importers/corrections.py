@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from pytest_extract.cases.schemas import SchemaCache, field_problem
 from pytest_extract.cases.sources import SourceFile, is_file, path_and_pointer, pointer_advice, sound_value
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step, copied, same, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, replaced, same, value_at
 from pytest_extract.errors import CaseFileError, CaseFileErrors, SchemaError, nearest
 from pytest_extract.importers import Imported, Record, as_dataset, checked, json_objects, plain_id
 
@@ -122,28 +122,12 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
             problem = field_problem(text, program, output) if value_at(output, path) is MISSING else None
             if problem is not None:
                 raise ValueError(f"`corrections`: {problem}; if it is right, write the whole value as `corrected`")
-    value = copied(output)
+    value = output
     for text, right in corrections.items():
         try:
-            value = _put(value, paths[text], right)
+            value = replaced(value, paths[text], right)
         except LookupError:
             raise ValueError(
                 f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
             ) from None
     return value
-
-
-def _put(node: Json, steps: Sequence[Step], right: Json) -> Json:
-    """Return a value with `right` put in; objects and rows on the way that the output lacks are made."""
-    if not steps:
-        return right
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, str) and (node is None or isinstance(node, dict)):
-        node = node or {}
-        node[step] = _put(node.get(step), rest, right)
-        return node
-    rows = [] if node is None else node
-    if isinstance(step, int) and isinstance(rows, list) and 0 <= step <= len(rows):
-        rows[step:] = [_put(rows[step] if step < len(rows) else None, rest, right), *rows[step + 1 :]]
-        return rows
-    raise LookupError(step)

@@ -23,10 +23,12 @@ from pytest_extract.cases.sources import (
     SourceFile,
     Steps,
     path_from,
+    pointer_advice,
     pointer_steps,
     reached,
     read_source,
     read_text,
+    read_value,
 )
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, Skip, nodes_at
 from pytest_extract.core.schema.source import EVERYWHERE, SchemaSource, escape, map_children, map_parts, schema_objects
@@ -305,6 +307,20 @@ def wrapped_schema(value: Json) -> str | None:
         return None
     inner = [key for key, part in value.items() if isinstance(part, dict) and ("type" in part or "properties" in part)]
     return escape(inner[0]) if len(inner) == 1 else None
+
+
+def schema_at(file: Path, pointer: str = "") -> Json:
+    """Return the schema at a JSON pointer of a file, with what it refers to elsewhere; raises CaseFileError."""
+    root = read_value(file)
+    steps = pointer_steps(root, pointer)
+    if steps is None:
+        raise CaseFileError(f"nothing stands at #{pointer}{pointer_advice(root, pointer)}", path=file)
+    value = reached(root, steps)
+    inner = wrapped_schema(value)
+    if inner is not None:
+        message = f"declares nothing at its root: the schema is its '{inner}'; give {file}#{pointer}/{inner}"
+        raise CaseFileError(message, path=file)
+    return embedded_schema(root, pointer, value, file, read_value).value
 
 
 # --- what several cases share

@@ -166,7 +166,7 @@ def test_thresholds_gates_modality_and_complexity_are_those_of_a_case():
         ({"modality": "txt"}, "modality must be text or image or audio, not 'txt'"),
         ({"scorer": INVOICE}, "scorer must be a Scorer, made by compile_schema"),
         ({"thresholds": {"fields": {"totl": 1}}}, "the schema has no field 'totl'; did you mean 'total'"),
-        ({"thresholds": {"fields": {"lines[]": 1}}}, r"'lines\[\]' has no score of its own; bound what is in it"),
+        ({"thresholds": {"fields": {"lines[]": 1}}}, r"'lines\[\]' is skipped, or has no score of its own"),
     ],
 )
 def test_wrong_arguments_are_refused_before_any_record(keys, message):

@@ -35,7 +35,7 @@ from pytest_extract.cases.sources import (
     read_value,
 )
 from pytest_extract.core.result_json import from_json, to_json
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, replaced
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular, write_atomic
 
@@ -60,20 +60,15 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
     """
     old = reached(source.value, steps)
     spans, style = source.ranges(), _JsonStyle.of(source.text)
-    if steps not in spans:
-        raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
     editor = _Editor(source, spans, style, frozenset(removed))
-    aliased = source.language == "yaml" and "&" in source.text and "*" in source.text
-    # written anew, a value with an alias in it would lose its comments
-    for edits in (editor.by_part,) if aliased else (editor.by_part, editor.anew):
+    for edits in (editor.by_part, editor.anew):
         try:
             text = _edited(source.text, edits(steps, old, value))
         except ValueError as error:
             raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
         if _is_right(source, text, steps, value):
             return text
-    advice = "another part of the file is its YAML alias; write one of them out" if aliased else "write it by hand"
-    raise StoreError(f"{source.path}: the value cannot be written without touching more; {advice}")
+    raise StoreError(f"{source.path}: the value cannot be written without touching more; write it by hand")
 
 
 def new_text(value: Json, *, is_yaml: bool) -> str:
@@ -89,18 +84,10 @@ def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:
         read = parse_source(source.path, text, source.language, source.first_line)
         if read.problems or canonical_json(reached(read.value, steps)) != canonical_json(value):
             return False
-        return canonical_json(_emptied(source.value, steps)) == canonical_json(_emptied(read.value, steps))
+        before, after = (replaced(whole, steps, None) for whole in (source.value, read.value))
+        return canonical_json(before) == canonical_json(after)
     except (CaseFileError, LookupError, TypeError):
         return False
-
-
-def _emptied(whole: Json, steps: Steps) -> Json:
-    """Return a copy of `whole` with null at `steps`."""
-    if not steps:
-        return None
-    copy: Any = dict(whole) if isinstance(whole, dict) else list(whole)
-    copy[steps[0]] = _emptied(whole[steps[0]], steps[1:])
-    return copy
 
 
 class _JsonStyle(NamedTuple):
@@ -172,7 +159,7 @@ class _Editor:
             in_lines = "\n" in text or text[:1] not in "[{"
             return gap + self.style.text(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
         if isinstance(new, (dict, list)):
-            if new and isinstance(old, (dict, list)) and text[:1] not in "[{*&!":
+            if new and isinstance(old, (dict, list)) and text[:1] not in "[{!":
                 return _as_block(new, column)
             return gap + _dumped(new)
         return gap + _scalar(new, text)
@@ -189,10 +176,8 @@ class _Editor:
                 return None  # which row is gone is unknown, so a comment could end up beside another row
         else:
             return None
-        if any((*steps, key) not in self.spans for key in _keys(old)):
-            return None
         is_same = len(old) == len(kept) == len(new)
-        return kept if is_same or (kept and self.source.text[self.spans[steps].start] not in "*&!") else None
+        return kept if is_same or (kept and self.source.text[self.spans[steps].start] != "!") else None
 
     def _is_block(self, steps: Steps) -> bool:
         """Whether a mapping or list of YAML has no brackets."""

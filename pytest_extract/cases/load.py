@@ -57,7 +57,7 @@ from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, FieldPath, Json, copied, json_type, usual, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
 
@@ -68,9 +68,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
-PLACEHOLDERS: Final = ("{stem}", "{name}", "{path}")
-"""What stands for a document in the keys of FILLED_KEYS, and in tags."""
-FILLED_KEYS: Final = ("id", "gold", "prompt", "question")
 _MAGIC = re.compile(r"[*?\[]")
 _A_CASE: Final = "a mapping with document, schema and gold"
 
@@ -86,11 +83,8 @@ class MatchedDocument(NamedTuple):
     path: str
 
     def filled(self, text: str) -> str:
-        """Return a text with the placeholders replaced; other braces stay."""
-        name = PurePosixPath(self.file)
-        for placeholder, value in zip(PLACEHOLDERS, (name.stem, name.name, self.path), strict=True):
-            text = text.replace(placeholder, value)
-        return text
+        """Return a text with `{stem}` and `{path}` replaced; other braces stay."""
+        return text.replace("{stem}", PurePosixPath(self.file).stem).replace("{path}", self.path)
 
 
 def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[MatchedDocument]:
@@ -116,17 +110,6 @@ def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[Matched
             if file not in seen:
                 seen.add(file)
                 yield MatchedDocument(file, PurePosixPath(name).with_suffix("").as_posix())
-
-
-def filled_keys(values: Mapping[str, Any], document: MatchedDocument) -> dict[str, Any]:
-    """Return the checked keys of a case for one of the documents, its id included."""
-    filled = {"id": document.path, **values}
-    for key in FILLED_KEYS:
-        if isinstance(filled.get(key), str):
-            filled[key] = document.filled(filled[key])
-    if "tags" in filled:
-        filled["tags"] = {name: document.filled(value) for name, value in filled["tags"].items()}
-    return {**filled, "document": document.file}
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,25 +278,27 @@ class _Loader:
         """Yield a case for each document that the patterns of `documents` match."""
         layer = settings.layer_of("documents")
         at = (*layer.steps, "documents")
-        golds: dict[str, str] = {}
-        place = line, settings.own.steps
+        golds: set[str] = set()
         try:
             for document in matched_documents(Path(layer.source.folder), settings.values["documents"]):
-                values = filled_keys(settings.values, document)
+                values = {"id": document.path, **settings.values, "document": document.file}
+                for key in ("id", "gold"):
+                    if isinstance(values.get(key), str):
+                        values[key] = document.filled(values[key])
                 name, gold = str(values["id"]), values.get("gold")
+                place = line, (*settings.own.steps, document.file)
                 unfit = checked_value("id", name, at)[1]
-                is_taken = self._ids.setdefault(name, place) != place or name in golds
-                shared = "id" if is_taken else "gold" if isinstance(gold, str) and gold in golds.values() else None
+                is_taken = self._ids.setdefault(name, place) != place
                 if unfit:
                     self._tell(layer.source, at, f"the id of {document.file} {unfit[0].message}")
-                elif shared is not None:
+                elif is_taken or (isinstance(gold, str) and gold in golds):
+                    key = "id" if is_taken else "gold"
                     message = (
-                        f"{document.file} has the {shared} {values[shared]!r} of another case; write `{shared}` with "
-                        "{name} or {path}, or give each pattern its own entry of `cases`"
+                        f"{document.file} has the {key} {values[key]!r} of another case; write `{key}` with {{path}}"
                     )
-                    self._tell(layer.source, at, message)
+                    self._tell(layer.source, at, f"{message}, or give each pattern its own entry of `cases`")
                 else:
-                    golds[name] = gold if isinstance(gold, str) else ""
+                    golds |= {gold} if isinstance(gold, str) else set()
                     yield from self._built(replace(settings, values=values), name, line, len(self.mistakes))
         except CaseFileError as error:
             self._tell(layer.source, at, f"`documents`: {error.message}")
@@ -654,11 +639,9 @@ def altered_case(case: Case, alteration: Alteration) -> Case | None:
     value = value_at(case.gold, path) if path else MISSING
     if value is MISSING or value is None or isinstance(value, dict | list | bool):
         return None
-    gold = copied(case.gold)
-    inside: Any = value_at(gold, path[:-1])
-    inside[path[-1]] = None
-    if isinstance(inside, dict) and not Validator(case.schema).is_valid(gold):
-        del inside[path[-1]]
+    gold = replaced(case.gold, path, None)
+    if isinstance(path[-1], str) and not Validator(case.schema).is_valid(gold):
+        gold = replaced(case.gold, path, MISSING)
     return replace(
         altered,
         gold=gold,

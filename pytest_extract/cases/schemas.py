@@ -23,16 +23,17 @@ from pytest_extract.cases.sources import (
     SourceFile,
     Steps,
     path_from,
+    pointer_advice,
     pointer_steps,
     reached,
     read_source,
     read_text,
+    read_value,
 )
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, Skip, nodes_at
 from pytest_extract.core.schema.source import EVERYWHERE, SchemaSource, escape, map_children, map_parts, schema_objects
 from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import (
-    ROOT,
     AnyKey,
     FieldPath,
     FieldStep,
@@ -69,42 +70,21 @@ def field_problem(
         return f"{text!r} is no field; write it as `a.b`, `items[].price` or `items[3].price`"
     nodes = [*nodes_at(program.root, steps)]
     if not nodes and path_text(steps) not in program.patterns:
-        return _undeclared(text, steps, program, gold)
-    is_unseen = all(map(_is_skipped, nodes))  # there are none inside of what is skipped
-    if bounded and not any(map(_has_score, nodes)):
-        if is_unseen:
-            return f"{text!r} is skipped: it has no score to bound"
-        return f"{text!r} has no score of its own; bound what is in it: {_inside(text, program)}"
-    if absence == "must" and is_unseen:
-        return f"{text!r} is skipped: nobody would see whether it stays empty"
+        if not values_at(gold, text):
+            return f"the schema has no field {text!r}{nearest(path_text(steps), program.patterns)}"
+        around = [] if isinstance(steps[-1], AnyKey) else nodes_at(program.root, steps[:-1])
+        if any(isinstance(node, Object) and node.extra == "compare" for node in around):
+            return None
+        return f"{text!r} is not compared by itself: name what is around it, or declare it in the schema"
+    unseen = {
+        "must": all(map(_is_skipped, nodes)),  # there are none inside of what is skipped
+        "either": bool(nodes) and all(isinstance(node, Object) and not node.checks for node in nodes),
+    }
+    if (bounded and not any(map(_has_score, nodes))) or (absence is not None and unseen[absence]):
+        return f"{text!r} is skipped, or has no score of its own: name the fields in it"
     if absence == "must" and has_value(gold, text):
         return f"{text!r} must stay empty, but the gold has a value there"
-    if absence == "either" and nodes and all(isinstance(node, Object) and not node.checks for node in nodes):
-        return f"{text!r} is an object, of which only the fields are compared: name them, as {_inside(text, program)}"
     return None
-
-
-def _undeclared(text: str, steps: tuple[FieldStep, ...], program: Program, gold: Json) -> str | None:
-    if not values_at(gold, text):
-        return f"the schema has no field {text!r}{nearest(path_text(steps), program.patterns)}"
-    known = next(end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1])))
-    objects = [node for node in nodes_at(program.root, steps[:known]) if isinstance(node, Object)]
-    if objects and not any(node.extra == "compare" for node in objects):
-        left_out = f"the semantics {program.semantics.name} compare no keys but those that `properties` declares"
-        return f"{text!r} is not compared: {left_out}; declare it there"
-    whole = steps[: known + (bool(objects) and not isinstance(steps[known], AnyKey))]
-    if whole == steps:
-        return None
-    return f"{text!r} is not compared by itself: the schema declares nothing inside {path_text(whole)!r}; name that"
-
-
-def _inside(text: str, program: Program) -> str:
-    """Name the fields below one that have a score."""
-    own = usual(text)
-    inside = ("",) if own == ROOT else (f"{own}.", f"{own}[")
-    below = [name for name in program.patterns if name.startswith(inside)]
-    named = [name for name in below if any(map(_has_score, nodes_at(program.root, parse_field(name) or ())))]
-    return f"{', '.join(named[:3])}{', …' * (len(named) > 3)}"
 
 
 def _is_skipped(node: Node) -> bool:
@@ -327,6 +307,20 @@ def wrapped_schema(value: Json) -> str | None:
         return None
     inner = [key for key, part in value.items() if isinstance(part, dict) and ("type" in part or "properties" in part)]
     return escape(inner[0]) if len(inner) == 1 else None
+
+
+def schema_at(file: Path, pointer: str = "") -> Json:
+    """Return the schema at a JSON pointer of a file, with what it refers to elsewhere; raises CaseFileError."""
+    root = read_value(file)
+    steps = pointer_steps(root, pointer)
+    if steps is None:
+        raise CaseFileError(f"nothing stands at #{pointer}{pointer_advice(root, pointer)}", path=file)
+    value = reached(root, steps)
+    inner = wrapped_schema(value)
+    if inner is not None:
+        message = f"declares nothing at its root: the schema is its '{inner}'; give {file}#{pointer}/{inner}"
+        raise CaseFileError(message, path=file)
+    return embedded_schema(root, pointer, value, file, read_value).value
 
 
 # --- what several cases share

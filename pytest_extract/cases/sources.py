@@ -5,9 +5,8 @@ with their place. Places are computed by a second pass over the text, only when 
 
 YAML is YAML 1.2 with JSON's scalars: a plain scalar is a number, `true`, `false` or `null` only where JSON would read
 it so (`no`, `2024-01-02`, `1_000`, `0o17`, `007` and `True` are strings); nothing and `~` are null. Keys are always the
-text as it is written. Anchors and aliases are followed, each alias as a copy of its own and all copies together
-bounded; merge keys (`<<`) and tags are mistakes. Values are built straight from libyaml's events: a quarter of the time
-of composing nodes.
+text as it is written. Anchors and aliases are refused; merge keys (`<<`) and tags are mistakes. Values are built
+straight from libyaml's events: a quarter of the time of composing nodes.
 """
 
 from __future__ import annotations
@@ -29,13 +28,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.parse import too_deep
 from pytest_extract.core.schema.source import INDEX, escape
-from pytest_extract.core.values import MAX_DEPTH, MISSING, Json, Step
+from pytest_extract.core.values import MAX_DEPTH, Json, Step
 from pytest_extract.errors import CaseFileError, closest, nearest
 from pytest_extract.files import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
 
 Steps: TypeAlias = tuple[Step, ...]
-MAX_ALIASED: Final = 100_000
-"""Most values that all aliases of a file may stand for together (the "billion laughs" bound)."""
 _TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 
 
@@ -195,7 +192,7 @@ def _yaml_tokens(text: str) -> Iterator[_Token]:
         elif not kind:
             end = start + len(text[start:end].rstrip())
         if kind or isinstance(event, events.NodeEvent):
-            yield _Token(kind, getattr(event, "value", getattr(event, "anchor", "")), start, end)
+            yield _Token(kind, getattr(event, "value", ""), start, end)
 
 
 def _spans(tokens: Iterator[_Token]) -> list[tuple[Steps, TextRange]]:
@@ -227,7 +224,7 @@ _WORDS: Final[dict[str, Json]] = {"": None, "~": None, "null": None, "true": Tru
 _MEANS: Final = frozenset(("", *"~ntf-0123456789"))
 """How a plain scalar begins that may be no text."""
 _TEXT_TAGS: Final = (None, "!", "tag:yaml.org,2002:str")
-_UNFINISHED: Final = object()
+_INSTEAD: Final = "put what cases share under `defaults:`"
 
 
 def pyyaml() -> Any:
@@ -257,8 +254,6 @@ class _YamlReader:
         self._lines = Lines(text)
         self._problems: list[TextProblem] = []
         self._steps: list[Step] = []
-        self._anchors: dict[str, Any] = {}
-        self._aliased = 0
         self._names = pyyaml().events
         self._events = _events_of(text)
 
@@ -299,8 +294,7 @@ class _YamlReader:
     def _value(self, event: Any) -> Json:
         """Return the value that begins with an event; one method, as each level of a file takes a frame of Python's."""
         names, steps, value = self._names, self._steps, None
-        if isinstance(event, names.AliasEvent):
-            return self._alias(event)
+        self._refuse_anchor(event)
         if isinstance(event, names.ScalarEvent):
             value = self._scalar(event)
         else:
@@ -308,8 +302,6 @@ class _YamlReader:
                 raise self._error(_TOO_DEEP, event)
             if event.tag not in (None, "!"):
                 self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
-            if event.anchor is not None:
-                self._anchors[event.anchor] = _UNFINISHED
             value = {} if isinstance(event, names.MappingStartEvent) else []
         if isinstance(value, dict):
             while not isinstance(inner := next(self._events), names.MappingEndEvent):
@@ -324,20 +316,17 @@ class _YamlReader:
                 steps.append(len(value))
                 value.append(self._value(inner))
                 steps.pop()
-        if event.anchor is not None:
-            self._anchors[event.anchor] = value
         return value
 
     def _key(self, event: Any, mapping: dict[str, Json]) -> str:
-        key = self._alias(event) if isinstance(event, self._names.AliasEvent) else getattr(event, "value", None)
+        self._refuse_anchor(event)
+        key = getattr(event, "value", None)
         if not isinstance(key, str):
             raise self._error("a key must be a text", event)
         if key == "<<" and event.implicit[0]:
-            self._tell("merge keys (`<<`) are no part of YAML 1.2; put what cases share under `defaults:`", event)
+            self._tell(f"merge keys (`<<`) are no part of YAML 1.2; {_INSTEAD}", event)
         elif key in mapping:
             self._tell(f"duplicate key {key!r}", event)
-        if event.anchor is not None:
-            self._anchors[event.anchor] = key
         return sys.intern(key)  # thousands of files have the same keys
 
     def _scalar(self, event: Any) -> Json:
@@ -358,27 +347,9 @@ class _YamlReader:
             return None
         return text if value is None else value
 
-    def _alias(self, event: Any) -> Json:
-        value = self._anchors.get(event.anchor, MISSING)
-        if value is MISSING:
-            self._tell(f"no anchor &{event.anchor} above this alias", event)
-        elif value is _UNFINISHED:
-            self._tell(f"the alias *{event.anchor} stands inside its own anchor", event)
-        else:
-            return self._copied(value, event, len(self._steps))
-        return None
-
-    def _copied(self, value: Json, event: Any, depth: int) -> Json:
-        self._aliased += 1
-        if self._aliased > MAX_ALIASED:
-            raise self._error(f"the aliases stand for more than {MAX_ALIASED} values", event)
-        if depth > MAX_DEPTH:
-            raise self._error(_TOO_DEEP, event)
-        if isinstance(value, dict):
-            return {key: self._copied(part, event, depth + 1) for key, part in value.items()}
-        if isinstance(value, list):
-            return [self._copied(part, event, depth + 1) for part in value]
-        return value
+    def _refuse_anchor(self, event: Any) -> None:
+        if event.anchor is not None:
+            raise self._error(f"anchors and aliases (`&`, `*`) are not read; {_INSTEAD}, or write it out", event)
 
     def _tell(self, message: str, event: Any) -> None:
         place = self._lines.place(event.start_mark.index)
@@ -410,7 +381,7 @@ class SourceFile:
         return os.path.dirname(self.path)  # noqa: PTH120 - a path a case, and pathlib takes five times as long
 
     def ranges(self) -> dict[Steps, TextRange]:
-        """Return where every value of the text stands; a part behind a YAML alias stands nowhere."""
+        """Return where every value of the text stands."""
         return dict(_spans(_yaml_tokens(self.text) if self.language == "yaml" else _json_tokens(self.text)))
 
     def places(self, targets: Iterable[TextTarget]) -> dict[TextTarget, SourcePosition]:

@@ -12,12 +12,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_extract.cases.schemas import embedded_schema, wrapped_schema
-from pytest_extract.cases.sources import path_and_pointer, pointer_advice, pointer_steps, read_json_lines, read_value
+from pytest_extract.cases.schemas import schema_at
+from pytest_extract.cases.sources import path_and_pointer, read_json_lines, read_value
 from pytest_extract.core.arguments import class_schema
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.values import Json
-from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.errors import ConfigError
 from pytest_extract.files import own_place, write_atomic
 from pytest_extract.report.lines import Line, printed, safe_controls, text_of
 
@@ -39,17 +39,7 @@ def refuse_options(args: argparse.Namespace, where: str, *names: str) -> None:
 def read_schema(given: str) -> Json:
     """Return the schema of `file.json` or `file.json#/pointer`, with what it refers to there; raises CaseFileError."""
     name, pointer = path_and_pointer(given)
-    root = value = read_value(Path(name))
-    steps = pointer_steps(root, pointer)
-    if steps is None:
-        raise CaseFileError(f"nothing stands at #{pointer}{pointer_advice(root, pointer)}", path=Path(name))
-    for step in steps:
-        value = value[step]
-    inner = wrapped_schema(value)
-    if inner is not None:
-        message = f"declares nothing at its root: the schema is its '{inner}'; give {name}#{pointer}/{inner}"
-        raise CaseFileError(message, path=Path(name))
-    return embedded_schema(root, pointer, value, Path(name), read_value).value
+    return schema_at(Path(name), pointer)
 
 
 def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple[str, Json]]:

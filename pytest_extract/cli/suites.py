@@ -33,14 +33,11 @@ from pytest_extract.cli.files import (
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.judges import GIVE_A_JUDGE
-from pytest_extract.core.values import Json, Missing, path_text
 from pytest_extract.core.words import listed, plural
 from pytest_extract.documents import MEDIA_TYPES
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import write_atomic
-from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.importers import Imported, Record
-from pytest_extract.report.lines import first_difference, safe_prose, show
 
 _CASE: Final = """\
 # One document, the JSON Schema of what is wanted, and the JSON that is right. All keys: pytest-extract schema print
@@ -297,14 +294,13 @@ def _schema_file(given: str, suite: Path) -> str:
 
 
 DATASETS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "extract-bench": ("datasets", ("target", "copy")),
+    "extract-bench": ("datasets", ("target",)),
     "llama-extract-bench": ("datasets", ("target",)),
     "deepjsoneval": ("datasets", ()),
     "sob": ("sob", ("modality",)),
     "corrections": ("corrections", ("target",)),
 }
 """Layout -> the module that has its importer, and what that takes beside the source."""
-_WIDTH = 200
 
 
 def import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -312,9 +308,7 @@ def import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", choices=tuple(DATASETS), help="layout of SRC")
     parser.add_argument("source", type=Path, metavar="SRC", help="folder, JSONL file or .xlsx of the dataset")
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
-    parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")
     parser.add_argument("--modality", choices=MODALITIES, help="sob: of all records (default: as SRC says, else text)")
-    parser.add_argument("--force", action="store_true", help="overwrite files; show the gold values that change")
 
 
 def run_import(args: argparse.Namespace) -> int:
@@ -326,17 +320,15 @@ def run_import(args: argparse.Namespace) -> int:
     if not args.source.exists():
         raise ConfigError(f"{args.source} is not there")
     module, takes = DATASETS[args.dataset]
-    refuse_options(args, f"for {args.dataset}", *({"copy", "modality"} - {*takes}))
+    if "modality" not in takes:
+        refuse_options(args, f"for {args.dataset}", "modality")
     importer: Any = importlib.import_module(f"pytest_extract.importers.{module}")
     make = getattr(importer, f"import_{args.dataset.replace('-', '_')}")
     made: Imported = make(args.source, **{name: getattr(args, name) for name in takes})
-    names = [*made.texts, *made.copies, *([importer.RESPONSES_FILE] if args.dataset == "sob" else [])]
+    names = [*made.texts, *([importer.RESPONSES_FILE] if args.dataset == "sob" else [])]
     there = [str(args.target / name) for name in names if (args.target / name).exists()]
-    if there and not args.force:
-        advice = "nothing was written; --force writes over them, and shows which golds change"
-        raise StoreError(f"already there: {listed(there)}; {advice}")
-    for where, old, new in made.replaced_golds(args.target):
-        _show_replaced(where, old, new)
+    if there:
+        raise StoreError(f"already there: {listed(there)}; nothing was written; remove them, or give another folder")
     made.write(args.target)
     for note in made.notes:
         print_note("import", note)
@@ -351,14 +343,6 @@ def run_import(args: argparse.Namespace) -> int:
     if any(each.responses for each in made.records):
         _score_responses(made.records, files[0], args.target / importer.RESPONSES_FILE)
     return 0
-
-
-def _show_replaced(where: str, old: Json, new: Json | Missing) -> None:
-    """Print each value of a gold that is about to be replaced."""
-    for steps, before, after in changed_leaves(old, new):
-        at = first_difference(before, after) if isinstance(before, str) and isinstance(after, str) else 0
-        values = " -> ".join(show(side, _WIDTH, at=at) for side in (before, after))
-        print_text(f"{safe_prose(where)}: {safe_prose(path_text(steps))}: {values}")
 
 
 def _score_responses(records: Sequence[Record], file: Path, target: Path) -> None:

@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 # A recursive alias fails on invariance at every call; Any is honest at this edge.
@@ -278,6 +279,36 @@ def value_at(value: Json, steps: Sequence[Step]) -> Json | Missing:
             return MISSING
         value = value[step]
     return value
+
+
+def replaced(value: Json, steps: Sequence[Step], part: Json | Missing) -> Json:
+    """Return a copy of a value with another part at a place, or, for MISSING, without that key or row.
+
+    Raises IndexError for a row behind one that is not there.
+    """
+    root = {ROOT: copied(value)}
+    put_value(root, (ROOT, *steps), part)
+    return root[ROOT]
+
+
+def put_value(root: Json, steps: Sequence[Step], value: Json | Missing) -> None:
+    """Set the part at `steps` as `replaced` does; what is not there on the way is made."""
+    for step, inner in pairwise(steps):
+        kind = list if isinstance(inner, int) else dict
+        if not isinstance(value_at(root, (step,)), kind):
+            _set(root, step, kind())
+        root = root[step]
+    if value is not MISSING:
+        _set(root, steps[-1], copied(value))
+    elif value_at(root, steps[-1:]) is not MISSING:
+        del root[steps[-1]]
+
+
+def _set(container: Json, step: Step, value: Json) -> None:
+    if isinstance(container, list) and step == len(container):
+        container.append(value)
+    else:
+        container[step] = value
 
 
 ROOT: Final = "$"

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.cases.edit import (
     REVIEWED,
@@ -43,6 +43,7 @@ from pytest_extract.core.values import (
     parse_field,
     path_text,
     pattern_of,
+    put_value,
     value_at,
 )
 
@@ -259,30 +260,6 @@ def changed_leaves(
 def place_of(value: Json | Missing, locate: Locate) -> str | None:
     """Say where a value stands; None too where there is none, and for lists and objects."""
     return None if value is MISSING or value is None or isinstance(value, dict | list) else locate(value)
-
-
-def replaced(gold: Json, steps: Steps, value: Json | Missing) -> Json:
-    """Return a copy of a gold with another value at `steps`, or without that key or row."""
-    root = {"gold": copied(gold)}
-    put_value(root, ("gold", *steps), value)
-    return root["gold"]
-
-
-def put_value(root: Any, steps: Steps, value: Json | Missing) -> None:
-    """Set the value at `steps`, be it a row behind the last, or delete it; what is not there on the way is made."""
-    *around, last = steps
-    for step, inner in zip(around, steps[1:], strict=True):
-        kind = list if isinstance(inner, int) else dict
-        if not isinstance(value_at(root, (step,)), kind):
-            root[step] = kind()
-        root = root[step]
-    if value is MISSING:
-        if value_at(root, (last,)) is not MISSING:
-            del root[last]
-    elif isinstance(root, list) and last == len(root):
-        root.append(copied(value))
-    else:
-        root[last] = copied(value)
 
 
 # --- what names rows of a gold by their places, its review and keys of its cases, after a row has moved or is gone

@@ -34,6 +34,7 @@ from pytest_extract.core.values import (
     iter_leaves,
     path_below,
     pattern_of,
+    replaced,
     value_at,
 )
 from pytest_extract.core.words import plural
@@ -41,7 +42,7 @@ from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, find_evidence, more_rows
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.extraction.recordings import Recording, read_recording, recording_files, unused_recordings
-from pytest_extract.golds.changes import LEAST_DERIVED, changed_leaves, replaced
+from pytest_extract.golds.changes import LEAST_DERIVED, changed_leaves
 from pytest_extract.report.lines import show
 from pytest_extract.run_case import Requirements, breaches_of, cannot_fail, cannot_fail_text, with_bounded_measures
 from pytest_extract.systems import SYSTEM_OF_DIALECT, not_published

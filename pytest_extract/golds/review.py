@@ -39,6 +39,7 @@ from pytest_extract.core.values import (
     canonical_json,
     iter_leaves,
     path_text,
+    replaced,
     value_at,
 )
 from pytest_extract.core.words import plural
@@ -51,7 +52,6 @@ from pytest_extract.golds.changes import (
     output_value,
     place_of,
     propose,
-    replaced,
     review_of,
     same_gold,
 )

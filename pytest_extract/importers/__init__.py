@@ -8,22 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
-from pytest_extract.cases.sources import read_json_lines, read_value
+from pytest_extract.cases.sources import read_json_lines
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
+from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError
-from pytest_extract.files import write_atomic, write_bytes_atomic
-
-GOLD_SUFFIX: Final = ".gold.json"
-"""How the files of golds end that are copied."""
+from pytest_extract.files import write_atomic
 
 
 class Record(NamedTuple):
@@ -42,41 +38,19 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What an import makes: cases, and texts and copied files by their names below a folder; nothing is written yet."""
+    """What an import makes: cases, and texts by the names of their files below a folder; nothing is written yet."""
 
     records: Sequence[Record]
     texts: Mapping[str, str]
-    copies: Mapping[str, Path] = field(default_factory=dict)
     notes: Sequence[str] = ()
-
-    def replaced_golds(self, folder: Path) -> Iterator[tuple[str, Json, Json | Missing]]:
-        """Yield each gold there that another replaces: its place, its value, the new one (MISSING: no such case)."""
-        pairs: list[tuple[str, Json, Json | Missing]] = []
-        golds = {one.keys["id"]: one.keys["gold"] for one in self.records}
-        for dataset in (folder / name for name in self.texts if name.endswith(".jsonl")):
-            for _, row in json_objects(dataset) if dataset.exists() else ():
-                gold, name = row.get("gold"), str(row.get("id"))
-                if isinstance(gold, str) and (folder / gold).is_file():
-                    gold = read_value(folder / gold)
-                pairs.append((f"{dataset}: {name}", gold, golds.get(name, MISSING)))
-        for name, file in self.copies.items():
-            if name.endswith(GOLD_SUFFIX) and (folder / name).exists():
-                pairs.append((str(folder / name), read_value(folder / name), read_value(file)))
-        yield from (each for each in pairs if each[2] is MISSING or canonical_json(each[1]) != canonical_json(each[2]))
 
     def write(self, folder: Path) -> None:
         """Write each file below the folder, whole or not at all, and the schema of case files for editors."""
-        for name, file in self.copies.items():
-            write_bytes_atomic(folder / name, partial(_copy, file))
         for name, text in self.texts.items():
             is_case_file = name.endswith(".extract.yaml")
             if is_case_file:
                 write_atomic(folder / EDITOR_SCHEMA, case_file_schema())
             write_atomic(folder / name, (editor_line(name) if is_case_file else "") + text)
-
-
-def _copy(file: Path, there: IO[bytes]) -> None:
-    there.write(file.read_bytes())
 
 
 def checked(keys: Mapping[str, Json], schema: Json, gold: Json) -> Record:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.model import checked_value
-from pytest_extract.cases.schemas import SchemaCache, field_problem
-from pytest_extract.cases.sources import SourceFile, is_file, path_and_pointer, pointer_advice, sound_value
+from pytest_extract.cases.schemas import field_problem, schema_at
+from pytest_extract.cases.sources import is_file, path_and_pointer
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step, copied, same, value_at
-from pytest_extract.errors import CaseFileError, CaseFileErrors, SchemaError, nearest
+from pytest_extract.core.values import MISSING, FieldPath, Json, replaced, same, value_at
+from pytest_extract.errors import CaseFileError, ConfigError, ExtractError, SchemaError, nearest
 from pytest_extract.importers import Imported, Record, as_dataset, checked, json_objects, plain_id
 
 NAME: Final = "corrections"
@@ -27,123 +27,75 @@ def import_corrections(source: Path, target: Path) -> Imported:
     A line has `document` (a path from the file) or `text`; `schema` (a path from the file, which may end in `#` and a
     JSON pointer, or the schema itself); the `output`; and either `corrected`, the right value as a whole, or
     `corrections`, right values by field path. `id`, `by`, `at`, `tags` and `question` are optional. Raises
-    CaseFileErrors with the line of each that cannot be used.
+    CaseFileError with the first line that cannot be used.
     """
-    records: list[Record] = []
-    mistakes: list[CaseFileError] = []
-    cache = SchemaCache()
     root = os.path.relpath(source.parent.resolve(), target.resolve())
-    lines: dict[Json, int] = {}
+    records: dict[Json, Record] = {}
     for number, row in json_objects(source):
         try:
-            records.append(_record(source, number, row, cache, root))
-        except CaseFileError as mistake:
-            mistakes.append(mistake)
-            continue
-        name = records[-1].keys["id"]
-        if lines.setdefault(name, number) != number:
-            message = f"the id {name!r} is taken by line {lines[name]}; give each correction an id of its own"
-            mistakes.append(CaseFileError(message, path=source, line=number))
-    if mistakes:
-        raise CaseFileErrors(mistakes)
+            record = _record(source.parent, number, row, root)
+            if record.keys["id"] in records:
+                raise ConfigError(f"the id {record.keys['id']!r} is taken; give each correction an id of its own")
+        except (ExtractError, ValueError) as error:
+            raise CaseFileError(str(error), path=source, line=number) from None
+        records[record.keys["id"]] = record
     heading = ("What people corrected in production; regression tests, which stay out of headline rates",)
-    return as_dataset(NAME, records, heading=heading)
+    return as_dataset(NAME, [*records.values()], heading=heading)
 
 
-def _path_from(root: str, given: str) -> str:
-    file, mark, pointer = given.partition("#/")
-    return f"{Path(root, file).as_posix()}{mark}{pointer}"
-
-
-def _record(path: Path, number: int, row: Mapping[str, Any], cache: SchemaCache, root: str) -> Record:
+def _record(folder: Path, number: int, row: Mapping[str, Any], root: str) -> Record:
     """Return a correction as a case; `root`: the way from the folder of the dataset to that of the file."""
-
-    def wrong(message: str) -> CaseFileError:
-        return CaseFileError(message, path=path, line=number)
-
     for key in row:
         if key not in KEYS:
-            raise wrong(f"a correction has no key {key!r}{nearest(key, KEYS)}")
-    if ("document" in row) == ("text" in row) or not isinstance(row.get("document", row.get("text")), str):
-        raise wrong("a correction has either `document`, a path, or `text`")
-    if "schema" not in row or ("corrected" in row) == ("corrections" in row):
-        raise wrong("a correction has `schema`, and either `corrected` or `corrections`")
-    for key in row.keys() & {"id", "question", "schema", "tags"}:
-        for mistake in checked_value(key, row[key], (key,))[1]:
-            raise wrong(mistake.text())
-    schema, pointer = row["schema"], ""
+            raise ConfigError(f"a correction has no key {key!r}{nearest(key, KEYS)}")
+    if "schema" not in row or ("document" in row) == ("text" in row) or ("corrected" in row) == ("corrections" in row):
+        needed = "`schema`, either `document` or `text`, and either `corrected` or `corrections`"
+        raise ConfigError(f"a correction has {needed}")
+    keys = {key: row[key] for key in ("id", "document", "text", "schema", "question", "tags") if key in row}
+    for key, value in keys.items():
+        for mistake in checked_value(key, value, (key,))[1]:
+            raise ConfigError(mistake.text())
+    schema, output = row["schema"], row.get("output")
     if isinstance(schema, str):
-        schema, pointer = path_and_pointer(schema, lambda name: is_file(path.parent / name))
-    for file in (row.get("document"), schema):
-        if isinstance(file, str) and not is_file(path.parent / file):
-            raise wrong(f"{file} is no file beside {path.name}")
-    output = row.get("output")
-    try:
-        if isinstance(schema, str):
-            schema = _schema_in(cache.source(str(path.parent / schema)), pointer, cache)
-        gold = row["corrected"] if "corrected" in row else _corrected(output, row["corrections"], schema)
-    except ValueError as error:
-        raise wrong(str(error)) from None
+        file, pointer = path_and_pointer(schema, lambda name: is_file(folder / name))
+        schema = schema_at(folder / file, pointer)
+        keys["schema"] = Path(root, file).as_posix() + (f"#{pointer}" if pointer else "")
+    gold = row["corrected"] if "corrected" in row else _corrected(output, row["corrections"], schema)
     if same(output, gold):
-        raise wrong("the correction changes nothing: the output is the corrected value")
-    tags = {f"corrected_{key}": str(row[key]) for key in ("by", "at") if row.get(key) is not None}
-    keys: dict[str, Json] = {
-        "id": plain_id(str(row.get("id", f"{Path(row['document']).stem if 'document' in row else NAME}-{number}"))),
-        **{key: row[key] for key in ("document", "text", "schema", "question") if key in row},
-        **{key: _path_from(root, row[key]) for key in ("document", "schema") if isinstance(row.get(key), str)},
+        raise ConfigError("the correction changes nothing: the output is the corrected value")
+    stem = NAME
+    if "document" in keys:
+        stem, keys["document"] = Path(row["document"]).stem, Path(root, row["document"]).as_posix()
+    who = {f"corrected_{key}": str(row[key]) for key in ("by", "at") if row.get(key) is not None}
+    keys |= {
+        "id": plain_id(str(row.get("id", f"{stem}-{number}"))),
         "gold": gold,
         "origin": str(Origin.CORRECTION),
-        "tags": tags | row.get("tags", {}),
+        "tags": who | row.get("tags", {}),
     }
     return checked(keys, schema, gold)
-
-
-def _schema_in(source: SourceFile, pointer: str, cache: SchemaCache) -> Json:
-    """Return the schema at a place of a file; raises CaseFileError for a broken file, ValueError for no such place."""
-    sound_value(source)
-    place = cache.schema_in(source, pointer)
-    if place is None:
-        advice = pointer_advice(source.value, pointer)
-        raise ValueError(f"`schema`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}")
-    return place.value
 
 
 def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
     """Return an output with right values put in by field path.
 
-    Raises ValueError for a path that it has no place for, or that has a key which neither it nor the schema has.
+    Raises ConfigError for a path that it has no place for, or that has a key which neither it nor the schema has.
     """
     if not isinstance(corrections, dict) or not corrections:
-        raise ValueError("`corrections` must be an object of field paths and their right values")
+        raise ConfigError("`corrections` must be an object of field paths and their right values")
     paths = {text: FieldPath.parse(text) for text in corrections}
     with suppress(SchemaError):  # what is wrong with the schema, `check` says
         program = compile_schema(schema).program
         for text, path in paths.items():
             problem = field_problem(text, program, output) if value_at(output, path) is MISSING else None
             if problem is not None:
-                raise ValueError(f"`corrections`: {problem}; if it is right, write the whole value as `corrected`")
-    value = copied(output)
+                raise ConfigError(f"`corrections`: {problem}; if it is right, write the whole value as `corrected`")
+    value = output
     for text, right in corrections.items():
         try:
-            value = _put(value, paths[text], right)
+            value = replaced(value, paths[text], right)
         except LookupError:
-            raise ValueError(
+            raise ConfigError(
                 f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
             ) from None
     return value
-
-
-def _put(node: Json, steps: Sequence[Step], right: Json) -> Json:
-    """Return a value with `right` put in; objects and rows on the way that the output lacks are made."""
-    if not steps:
-        return right
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, str) and (node is None or isinstance(node, dict)):
-        node = node or {}
-        node[step] = _put(node.get(step), rest, right)
-        return node
-    rows = [] if node is None else node
-    if isinstance(step, int) and isinstance(rows, list) and 0 <= step <= len(rows):
-        rows[step:] = [_put(rows[step] if step < len(rows) else None, rest, right), *rows[step + 1 :]]
-        return rows
-    raise LookupError(step)

@@ -22,32 +22,31 @@ from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import FieldPath, Json, iter_leaves, pattern_of, value_at
 from pytest_extract.errors import CaseFileError, ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
-from pytest_extract.importers import GOLD_SUFFIX, Imported, Record, as_dataset, checked, head_of, json_objects, plain_id
+from pytest_extract.importers import Imported, Record, as_dataset, checked, head_of, json_objects, plain_id
 
 GOLDS: Final = "pdf+gold"
+GOLD_SUFFIX: Final = ".gold.json"
 
 
-def import_extract_bench(source: Path, target: Path, *, copy: bool = False) -> Imported:
+def import_extract_bench(source: Path, target: Path) -> Imported:
     """Write one case file a schema, `FOLDER/FOLDER.extract.yaml`, with a case a document.
 
-    Files are named where they stand, relative to the case file, or with `copy` copied beside it. Raises ConfigError
-    where there is no such folder, CaseFileError for a JSON file that cannot be read.
+    Files are named where they stand, relative to the case file. Raises ConfigError where there is no such folder,
+    CaseFileError for a JSON file that cannot be read.
     """
     paths = sorted(path.parent for path in source.rglob("*-schema.json") if (path.parent / GOLDS).is_dir())
     if not paths:
         raise ConfigError(f"{source}: no folder with a *-schema.json beside {GOLDS}/ is there")
     texts: dict[str, str] = {}
-    copies: dict[str, Path] = {}
     records: list[Record] = []
     notes: list[str] = []
     for path in paths:
         inside, name = path.relative_to(source), path.resolve().name
         schema_file, pointer, schema = _schema_in(path)
-        used = [schema_file]
         beside = (target / inside).resolve()
         # the dataset has a folder a domain above those of the schemas: `finance` of `finance/10kq`
         tags = {"domain": inside.parent.name or source.resolve().name, "schema": name}
-        defaults = {"schema": _named(schema_file, beside, copy=copy) + pointer, "tags": tags}
+        defaults = {"schema": _named(schema_file, beside) + pointer, "tags": tags}
         found: list[Record] = []
         for gold in sorted((path / GOLDS).glob(f"*{GOLD_SUFFIX}")):
             stem = gold.name.removesuffix(GOLD_SUFFIX)
@@ -56,23 +55,21 @@ def import_extract_bench(source: Path, target: Path, *, copy: bool = False) -> I
                 notes.append(f"{gold}: left out, {document.name} is not there")
                 continue
             files = {"document": document, "gold": gold}
-            keys = {"id": plain_id(stem)} | {key: _named(file, beside, copy=copy) for key, file in files.items()}
+            keys = {"id": plain_id(stem)} | {key: _named(file, beside) for key, file in files.items()}
             record = checked(keys, schema, read_value(gold))
             if record.uncompared is not None:
                 notes.append(f"{gold}: {record.uncompared}")
             found.append(record)
-            used += [document, gold]
         if found:
             head = head_of((f"ExtractBench, {inside.as_posix()}",), found)
             suite: dict[str, Json] = {"defaults": defaults, "cases": [dict(record.keys) for record in found]}
             texts[(inside / f"{name}.extract.yaml").as_posix()] = head + new_text(suite, is_yaml=True)
             records += found
-            copies |= {(inside / file.name).as_posix(): file for file in used if copy}
-    return Imported(records=records, texts=texts, copies=copies, notes=notes)
+    return Imported(records=records, texts=texts, notes=notes)
 
 
-def _named(file: Path, beside: Path, *, copy: bool) -> str:
-    return file.name if copy else Path(os.path.relpath(file.resolve(), beside)).as_posix()
+def _named(file: Path, beside: Path) -> str:
+    return Path(os.path.relpath(file.resolve(), beside)).as_posix()
 
 
 def _schema_in(folder: Path) -> tuple[Path, str, Json]:

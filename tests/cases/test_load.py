@@ -457,7 +457,6 @@ _texts = st.text(st.characters(codec="utf-8"), max_size=60)
 @example({"text": "x", "schema": {"$ref": "http://example.invalid/x"}, "gold": {}})
 @example({"text": "x", "schema": {"pattern": "(("}, "gold": "acme.gold.json", "thresholds": {"fields": {"[": 1}}})
 @example("cases: [{<<: 1, <<: 2}]")
-@example("defaults: &a {tags: {b: c}}\ncases: [*a]")
 @example("dataset: acme.extract.yaml")
 def test_anything_gives_cases_or_errors(folder, content):
     path = folder / "any.extract.yaml"

@@ -88,7 +88,6 @@ def test_wrong_usage_ends_with_2(run, command, message):
         ),
         ("score schema.json gold.json gold.json --judge-model=m", "--judge-model has no effect without --judge=llm"),
         ("score schema.json gold.json gold.json --as=sob --all", "--all has no effect with --document-report or --as"),
-        ("import sob run.jsonl here --copy", "--copy has no effect for sob"),
         ("import deepjsoneval run.jsonl here --modality=text", "--modality has no effect for deepjsoneval"),
         ("explain date --all", "--all has no effect beside names"),
         ("explain --markdown --extensions=conftest", "--extensions has no effect with --markdown"),

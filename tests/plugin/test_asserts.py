@@ -87,7 +87,7 @@ def test_an_assert_shows_the_diff(pytester, run):
         ({"thresholds": {"fields": {"totl": 1.0}}}, "no field 'totl'; did you mean 'total'"),
         ({"absent": {"items": "never"}}, "must"),
         ({"absent": {"nots": "must"}}, "no field 'nots'"),
-        ({"absent": {"$": "either"}}, "'$' is an object, of which only the fields"),
+        ({"absent": {"$": "either"}}, "'$' is skipped, or has no score of its own"),
         ({"accept": {"vendr": ["x"]}}, "did you mean 'vendor'"),
         ({"gates": {"grounded": True}}, "gates.grounded needs a document"),
         ({"schema": {"type": "objekt"}}, "at /type: no type 'objekt'; did you mean 'object'"),

@@ -390,7 +390,10 @@ MISTAKES = {
     "score": ("- {gold: a, extracted: b, score: 2}", "1:34: 2 does not fit"),
     "no number": ("- {gold: a, extracted: b, score: .nan}", "1:34"),
     "reason": ("- {gold: a, extracted: b, equal: true, reason: 3}", "1:48: 3 does not fit"),
-    "twice": ("- &x {gold: a, extracted: b, equal: true}\n- *x", "2:3: the same pair has a verdict already"),
+    "twice": (
+        "- {gold: a, extracted: b, equal: true}\n- {gold: a, extracted: b, equal: true}",
+        "2:3: the same pair has a verdict already",
+    ),
 }
 
 

@@ -81,7 +81,6 @@ def test_wrong_usage_ends_with_2(run, command, message):
         ("report run.jsonl -o page.md --html-pages=all", "--html-pages has no effect without --output=FILE.html"),
         ("leaderboard run.jsonl --samples=9", "--samples has no effect without --as=sob"),
         ("leaderboard run.jsonl --modality=image", "--modality has no effect without --as=sob"),
-        ("check --each --id-field=id", "--each and --id-field have no effect without --schema"),
         (
             "check gold.json --schema=schema.json --evidence --json",
             "--evidence and --json have no effect with --schema",
@@ -92,7 +91,7 @@ def test_wrong_usage_ends_with_2(run, command, message):
         ("import deepjsoneval run.jsonl here --modality=text", "--modality has no effect for deepjsoneval"),
         ("explain date --all", "--all has no effect beside names"),
         ("explain --markdown --extensions=conftest", "--extensions has no effect with --markdown"),
-        ("agree verdicts.yaml --json", "--json has no effect on verdicts"),
+        ("agree verdicts.yaml --dispute", "--dispute has no effect on verdicts"),
         ("agree gold.json gold.json --schema=schema.json --min-kappa=0.8", "--min-kappa has no effect on golds"),
         ("review --list --open", "--open has no effect with --list"),
         ("review --terminal --port=80", "--port has no effect with --terminal"),

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pytest_extract.cases.schemas import ANNOTATION_PREFIXES, compile_structure, without_annotations
+from pytest_extract.cases.schemas import compile_structure, without_annotations
 from pytest_extract.core.arguments import json_argument, schema_argument
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures import measures_of_system
 from pytest_extract.core.measures.published import DeepJsonScore, deepjson_text
 from pytest_extract.core.metrics import PRESETS
-from pytest_extract.core.results import Failure, GateResult, Judge
+from pytest_extract.core.results import Failure, Judge
 from pytest_extract.core.schema.annotations import Dialect
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.scorer import Score, compile_schema
@@ -86,8 +86,8 @@ __getattr__, _ = lazy_names(
 
 ENGINES: Final = ("default", "extract-bench", "struct-extract-eval")
 SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")
-READS: Final = {"extract-bench": "evaluation_config", "struct-extract-eval": "x-eval-"}
-"""The annotations that a published program knows; to others it is blind."""
+BLIND_TO: Final = {"extract-bench": ("x-eval-",), "struct-extract-eval": ("evaluation_config",)}
+"""The annotations that a published program does not know: how their names begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,26 +141,22 @@ def compare_systems(
         score = document
         notes: list[str] = []
         if name in ENGINES:
+            seen = without_annotations(schema, BLIND_TO.get(name, ()))
             try:
-                own, notes = _as_read_by(name, schema)
+                own = _annotated(seen) if name == "struct-extract-eval" else seen
                 scorer = compiled(own, semantics=name)
                 ours = {use for _, use, _ in not_published(own, scorer.source["extensions"])}
             except SchemaError as error:
                 return SystemColumn(system=name, measures={}, notes=(f"cannot score by this schema: {error}",))
+            if seen != schema:
+                notes.append(f"{name} does not read `{BLIND_TO[name][0]}`: its own defaults were used there")
             if ours:
                 notes.append(f"{name} has no {', '.join(map(repr, sorted(ours)))}: ours of that name was used")
             score = scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
-        names = measures_of_system(name)
-        if (failed := _failed_gate(score)) is not None:
-            notes.append(f"the {failed.name} gate failed: {failed.why}")
-            if failed.name == "schema" and name in ENGINES:
-                told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in names)
-                notes.append(f"without the schema gate: {told}")
-        elif (failed := _failed_gate(document)) is not None:
-            notes.append(f"{failed.why}; nothing is taken off for that here")
+        notes += (f"the {gate.name} gate failed: {gate.why}" for gate in score.gates.failed if gate.name != "coverage")
         return SystemColumn(
             system=name,
-            measures={measure: score.measures[measure] for measure in names},
+            measures={measure: score.measures[measure] for measure in measures_of_system(name)},
             notes=tuple(notes),
             raw_text=deepjson_text(text, gold, schema) if name == "deepjsoneval" and text is not None else None,
         )
@@ -168,32 +164,13 @@ def compare_systems(
     return tuple(map(column, systems))
 
 
-def _failed_gate(score: Score) -> GateResult | None:
-    gates = (score.gates.parse, score.gates.root, score.gates.schema)
-    return next((gate for gate in gates if not gate.passed), None)
-
-
-def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
-    """Return the schema as a system's program sees it, and what was changed to get there."""
-    if name not in READS:
-        return schema, []
-    notes: list[str] = []
-    foreign = tuple(start for start in ANNOTATION_PREFIXES if start != READS[name])
-    own = without_annotations(schema, foreign)
-    if own != schema:
-        keys = "`x-eval-*`" if foreign == ("x-eval-",) else "`evaluation_config`"
-        notes.append(f"{name} does not read {keys}: its own defaults were used there")
-    if name != "struct-extract-eval":
-        return own, notes
+def _annotated(schema: Json) -> Json:
+    """Return the schema as struct-extract-eval's program completes it: each leaf has a comparator."""
     from pytest_extract.schema_tools.golds import annotate_schema
+    from pytest_extract.schema_tools.resolve import resolve_schema_references
 
-    if annotate_schema(own) != own:
-        from pytest_extract.schema_tools.resolve import resolve_schema_references
-
-        # its program takes neither references nor choices: they are resolved before a schema is annotated
-        own = annotate_schema(resolve_schema_references(own))
-        notes.append("leaves without `x-eval-compare` were given the published defaults of `annotate`")
-    return own, notes
+    # it takes neither references nor choices: they are resolved before a schema is annotated
+    return schema if annotate_schema(schema) == schema else annotate_schema(resolve_schema_references(schema))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ from pytest_extract.cases.schemas import compile_structure, without_annotations
 from pytest_extract.core.arguments import json_argument, schema_argument
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures import measures_of_system
-from pytest_extract.core.measures.published import DeepJsonScore, deepjson_text
+from pytest_extract.core.measures.published import DeepJsonScore
+from pytest_extract.core.measures.published import deepjson_text as deepjson_text
 from pytest_extract.core.metrics import PRESETS
 from pytest_extract.core.results import Failure, Judge
 from pytest_extract.core.schema.annotations import Dialect
@@ -22,17 +23,25 @@ from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate import (
-        SOB_METRICS,
-        StructRun,
-        content_coverage,
-        extract_bench_rates,
-        extract_bench_report,
-        sob_leaderboard_row,
-        sob_summary,
-        struct_eval_run,
+    from pytest_extract.core.aggregate import SOB_METRICS as SOB_METRICS
+    from pytest_extract.core.aggregate import StructRun
+    from pytest_extract.core.aggregate import content_coverage as content_coverage
+    from pytest_extract.core.aggregate import extract_bench_rates as extract_bench_rates
+    from pytest_extract.core.aggregate import extract_bench_report as extract_bench_report
+    from pytest_extract.core.aggregate import sob_leaderboard_row as sob_leaderboard_row
+    from pytest_extract.core.aggregate import sob_summary as sob_summary
+    from pytest_extract.core.aggregate import struct_eval_run as struct_eval_run
+else:
+    __getattr__, _, __all__ = lazy_names(
+        __name__,
+        {
+            "core.aggregate": (
+                "SOB_METRICS content_coverage extract_bench_rates extract_bench_report sob_leaderboard_row sob_summary"
+                " struct_eval_run"
+            ),
+        },
     )
-
+    __all__ += ["SYSTEMS", "StructEvaluation", "SystemColumn", "compare_systems", "deepjson_text", "struct_evaluate"]
 
 _PUBLISHED: Final[Mapping[Dialect, frozenset[str]]] = {
     "evaluation_config": frozenset({*PRESETS, "skip"}),
@@ -57,32 +66,6 @@ def not_published(schema: Json, extensions: Extensions | None) -> Iterator[tuple
                 if use.name not in _PUBLISHED[annotation.dialect] and use.name not in own:
                     yield annotation.dialect, use.name, node.pointer
 
-
-__all__ = [
-    "SOB_METRICS",
-    "SYSTEMS",
-    "StructEvaluation",
-    "SystemColumn",
-    "compare_systems",
-    "content_coverage",
-    "deepjson_text",
-    "extract_bench_rates",
-    "extract_bench_report",
-    "sob_leaderboard_row",
-    "sob_summary",
-    "struct_eval_run",
-    "struct_evaluate",
-]
-
-__getattr__, _ = lazy_names(
-    __name__,
-    {
-        "core.aggregate": (
-            "SOB_METRICS content_coverage extract_bench_rates extract_bench_report sob_leaderboard_row sob_summary"
-            " struct_eval_run"
-        ),
-    },
-)
 
 ENGINES: Final = ("default", "extract-bench", "struct-extract-eval")
 SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")

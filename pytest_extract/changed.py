@@ -157,7 +157,16 @@ def _files(listing: bytes) -> dict[str, Blob]:
     return files
 
 
-def _git(folder: Path, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> bytes:
+def git_line(folder: Path, *arguments: str) -> str:
+    """Return the line that git answers with; empty without git or an answer, and after ten seconds."""
+    with suppress(ConfigError):
+        return _git(folder, *arguments, timeout_s=10).decode(errors="replace").strip()
+    return ""
+
+
+def _git(
+    folder: Path, *arguments: str, stdin: bytes = b"", index: Path | None = None, timeout_s: float | None = None
+) -> bytes:
     """Run git in `folder`; no shell, no pager, no optional locks. Raises ConfigError with what git said.
 
     `index`: in place of the repository's own.
@@ -169,10 +178,10 @@ def _git(folder: Path, *arguments: str, stdin: bytes = b"", index: Path | None =
     environment |= {"LC_ALL": "C"} | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
     try:
         done = subprocess.run(  # noqa: S603 - fixed command, arguments are no shell text
-            command, input=stdin, capture_output=True, check=False, env=environment
+            command, input=stdin, capture_output=True, check=False, env=environment, timeout=timeout_s
         )
-    except OSError as error:
-        raise ConfigError(f"git cannot be run: {error.strerror or error}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"git cannot be run: {error}") from error
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
         raise ConfigError(f"git: {said}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from pytest_extract.cases.edit import (
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cases.sources import read_value
+from pytest_extract.changed import git_line
 from pytest_extract.cli.files import found_case_files, print_note, print_text, read_schema, refuse_options
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, Json
@@ -101,9 +101,8 @@ def run_review(args: argparse.Namespace) -> int:
 def user_name() -> str:
     """Return git's user.name, or the name of the user."""
     try:
-        done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, check=False, timeout=10)  # noqa: S607 - git on the path
-        return done.stdout.strip() or getpass.getuser()
-    except (OSError, subprocess.SubprocessError, KeyError):
+        return git_line(Path(), "config", "user.name") or getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
         return "unknown"
 
 

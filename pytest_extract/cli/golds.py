@@ -56,7 +56,6 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--terminal", action="store_true", help="ask here, in place of a page")
     parser.add_argument("--by", metavar="NAME", help="who decides (default: git's user.name, or the user's name)")
     parser.add_argument("--port", type=int, default=0, help="port of the page on 127.0.0.1 (default: a free one)")
-    parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument("--list", action="store_true", help="list what is open, and decide nothing")
 
 
@@ -69,9 +68,9 @@ def run_review(args: argparse.Namespace) -> int:
     case file has a mistake.
     """
     if args.list:
-        refuse_options(args, "with --list", "terminal", "by", "port", "open")
+        refuse_options(args, "with --list", "terminal", "by", "port")
     if args.terminal:
-        refuse_options(args, "with --terminal", "port", "open")
+        refuse_options(args, "with --terminal", "port")
     runs = [path for path in args.paths if path.suffix == ".jsonl"]
     cache = SchemaCache()
     files = found_case_files([path for path in args.paths if path not in runs] or [Path()])
@@ -116,10 +115,6 @@ def _serve(reviewer: Reviewer, args: argparse.Namespace) -> None:
     with server:
         print(f"{len(reviewer.items)} to decide: {server.address}", flush=True)  # noqa: T201 - printing is the command
         print("Ctrl+C ends the review; every decision is written already", flush=True)  # noqa: T201 - as above
-        if args.open:
-            import webbrowser
-
-            webbrowser.open(server.address)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:

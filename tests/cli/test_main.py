@@ -93,7 +93,7 @@ def test_wrong_usage_ends_with_2(run, command, message):
         ("explain --markdown --extensions=conftest", "--extensions has no effect with --markdown"),
         ("agree verdicts.yaml --dispute", "--dispute has no effect on verdicts"),
         ("agree gold.json gold.json --schema=schema.json --min-kappa=0.8", "--min-kappa has no effect on golds"),
-        ("review --list --open", "--open has no effect with --list"),
+        ("review --list --by=anna", "--by has no effect with --list"),
         ("review --terminal --port=80", "--port has no effect with --terminal"),
         ("draft one.extract.yaml --schema=schema.json", "--schema has no effect without documents"),
         ("schema resolve schema.json --from=openapi --published", "--published has no effect with --from"),

@@ -4,7 +4,7 @@ Cases that a change touches run live under `--extract-changed REF`, all others a
 are where it is defined, and what of the project that file imports.
 
 A revision is read only. Contents are compared as git compares them (by blob, after its filters), so line endings and
-LFS pointers do not count. Nothing is checked out, and the repository is not written to.
+LFS pointers do not count. A revision's files are written to a folder elsewhere, and the repository is not written to.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import hashlib
 import inspect
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import resolve_name
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,12 +31,10 @@ if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
 
 _LARGEST: Final = 1_000_000
+"""Bytes of a file from which a view has a placeholder in its place."""
 _ALWAYS: Final = (".yaml", ".yml", ".json", ".jsonl")
-_BINARY: Final = (
-    *(".pdf", ".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp", ".bmp", ".mp3", ".wav", ".ogg", ".flac"),
-    *(".m4a", ".mp4", ".docx", ".xlsx", ".pptx", ".zip", ".gz", ".tar", ".whl", ".so"),
-)
-"""Suffixes of files that are no text; media types are no help, as each machine knows others (/etc/mime.types)."""
+"""Suffixes of files that hold cases, schemas and golds: a view has them at any size."""
+_LFS_OFF: Final = ("-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false")
 
 
 class Blob(NamedTuple):
@@ -60,13 +59,8 @@ class GitTree:
         return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else None
 
     def text(self, name: str) -> str:
-        """Return the text of a file; empty where the revision does not have it."""
-        blob = self.files.get(name)
-        return "" if blob is None else _contents(self.root, [blob.id])[0].decode("utf-8", "replace")
-
-    def archive(self) -> bytes:
-        """Return all files of the revision as a tar archive."""
-        return _git(self.root, "archive", "--format=tar", self.commit)
+        """Return the text of a file."""
+        return _git(self.root, "cat-file", "blob", self.files[name].id).decode("utf-8", "replace")
 
     def changed(self, paths: Iterable[Path]) -> dict[Path, str]:
         """Return those of `paths` that are not as at the revision, each with what happened: changed, new or gone."""
@@ -87,18 +81,29 @@ class GitTree:
         return [self.root / name for name in dict.fromkeys(names)]
 
     def write(self, into: Path) -> None:
-        """Write the revision's files below `into`; binary documents and large files as empty placeholders.
+        """Write all files of the revision below `into`, as a checkout does: links are links, LFS fetches."""
+        self._check_out(into, "checkout-index", "--all")
 
-        What a case file names is thereby there to be found and, where it is text, to be read.
+    def write_view(self, into: Path) -> None:
+        """Write the revision's files below `into` to be read as cases: without links, and pointers for what LFS has.
+
+        Large documents are empty placeholders: what a case file names is there to be found.
         """
-        names = [name for name in self.files if _is_safe(name)]
-        real = [name for name in names if _is_text(name, self.files[name].size)]
-        contents = _contents(self.root, [self.files[name].id for name in real])
-        by_name = dict(zip(real, contents, strict=True))
-        for name in names:
-            target = into / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(by_name.get(name, b""))
+        large = {
+            name for name, blob in self.files.items() if blob.size > _LARGEST and not name.lower().endswith(_ALWAYS)
+        }
+        names = b"".join(os.fsencode(name) + b"\0" for name in self.files.keys() - large)
+        self._check_out(into, *_LFS_OFF, "checkout-index", "-z", "--stdin", stdin=names)
+        for name in large:
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            (into / name).touch()
+
+    def _check_out(self, into: Path, *words: str, stdin: bytes = b"") -> None:
+        """Run `git checkout-index` over an index of our own; reading that refuses names that lead out of a folder."""
+        with tempfile.TemporaryDirectory(prefix="pytest-extract-index-") as folder:
+            index = Path(folder) / "index"
+            _git(self.root, "-c", "core.splitIndex=false", "read-tree", self.commit, index=index)
+            _git(self.root, *words, f"--prefix={into}/", index=index, stdin=stdin)
 
 
 def open_tree(folder: Path, ref: str) -> GitTree:
@@ -147,52 +152,39 @@ def _files(listing: bytes) -> dict[str, Blob]:
         head, _, name = entry.partition(b"\t")
         mode, kind, blob, size = head.split()
         if kind == b"blob" and mode != b"120000":
-            files[os.fsdecode(name)] = Blob(blob.decode(), int(size))
+            is_there = size.isdigit()  # `BAD` where this clone lacks it: who writes it is told
+            files[os.fsdecode(name)] = Blob(blob.decode(), int(size) if is_there else 0)
     return files
 
 
-def _contents(root: Path, ids: list[str]) -> list[bytes]:
-    if not ids:
-        return []
-    answer = _git(root, "cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in ids).encode())
-    contents: list[bytes] = []
-    place = 0
-    for blob in ids:
-        end = answer.index(b"\n", place)
-        head = answer[place:end].split()
-        if len(head) != 3:
-            raise ConfigError(f"git has no content for {blob} here (a partial clone?); fetch it first")
-        size = int(head[2])
-        contents.append(answer[end + 1 : end + 1 + size])
-        place = end + size + 2
-    return contents
+def git_line(folder: Path, *arguments: str) -> str:
+    """Return the line that git answers with; empty without git or an answer, and after ten seconds."""
+    with suppress(ConfigError):
+        return _git(folder, *arguments, timeout_s=10).decode(errors="replace").strip()
+    return ""
 
 
-def _is_safe(name: str) -> bool:
-    path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts and "\\" not in name
+def _git(
+    folder: Path, *arguments: str, stdin: bytes = b"", index: Path | None = None, timeout_s: float | None = None
+) -> bytes:
+    """Run git in `folder`; no shell, no pager, no optional locks. Raises ConfigError with what git said.
 
-
-def _is_text(name: str, size: int) -> bool:
-    lower = name.lower()
-    return lower.endswith(_ALWAYS) or (size <= _LARGEST and not lower.endswith(_BINARY))
-
-
-def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
-    """Run git in `folder`; no shell, no pager, no optional locks. Raises ConfigError with what git said."""
+    `index`: in place of the repository's own.
+    """
     import subprocess  # every run of a case looks for its extractor's sources, few for a revision
 
     command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
     environment = {name: value for name, value in os.environ.items() if name not in {"GIT_DIR", "GIT_WORK_TREE"}}
+    environment |= {"LC_ALL": "C"} | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
     try:
         done = subprocess.run(  # noqa: S603 - fixed command, arguments are no shell text
-            command, input=stdin, capture_output=True, check=False, env={**environment, "LC_ALL": "C"}
+            command, input=stdin, capture_output=True, check=False, env=environment, timeout=timeout_s
         )
-    except OSError as error:
-        raise ConfigError(f"git cannot be run: {error.strerror or error}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"git cannot be run: {error}") from error
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
-        raise ConfigError(f"git {arguments[0]}: {said}")
+        raise ConfigError(f"git: {said}")
     return done.stdout
 
 
@@ -336,7 +328,7 @@ def gone_files(tree: GitTree, root: Path) -> list[Path]:
 
 
 def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Iterable[Path] = ()) -> Revision:
-    """Load the case files as the revision has them, from `view`, where `tree.write(view)` has put it.
+    """Load the case files as the revision has them, from `view`, where `tree.write_view(view)` has put it.
 
     A file that the revision does not have, or a case with a mistake, gives no case; the mistake is in `unread`.
     `documents`: of today's cases. Those that git does not keep get a placeholder in the view, so that cases load.

@@ -68,8 +68,6 @@ def params_of(function: Callable[..., object], values: Sequence[str], owner: str
     cannot be called so, and for an annotation that says something else.
     """
     arguments = list(inspect.signature(function).parameters.values())
-    if any(one.kind in {one.VAR_KEYWORD, one.VAR_POSITIONAL} for one in arguments):
-        raise ConfigError(f"{owner}: must name its arguments; *args and **kwargs leave nothing to check")
     named = [one for one in arguments if one.kind is one.KEYWORD_ONLY]
     places = [one.name for one in arguments if one not in named]
     if len(places) != len(values):
@@ -106,22 +104,14 @@ def _check_for(hint: Any, what: str) -> Check:
     if origin is Literal:
         return choice(args)
     if origin in (Union, types.UnionType):
-        return _any_of([_check_for(arg, what) for arg in args if arg is not type(None)])
+        checks = [_check_for(arg, what) for arg in args if arg is not type(None)]
+        wrong = f"must be `{inspect.formatannotation(hint)}`"
+        return lambda value: wrong if all(check(value) is not None for check in checks) else None
     if origin in (list, Sequence):
         return list_of(_check_for(args[0], what), least=0)
     if origin in (dict, Mapping):
         return _check_mapping
     raise ConfigError(f"{what}: the annotation {hint!r} is no JSON type (bool, int, float, str, list, dict, Literal)")
-
-
-def _any_of(checks: Sequence[Check]) -> Check:
-    def check(value: Json) -> str | None:
-        problems = [problem for one in checks if (problem := one(value)) is not None]
-        if len(problems) < len(checks):
-            return None
-        return " or ".join([problems[0], *(problem.removeprefix("must ") for problem in problems[1:])])
-
-    return check
 
 
 __all__ = ["aligner", "batch", "compound", "judge", "measure", "metric", "post_processor", "transform"]

@@ -35,12 +35,6 @@ MOST_BATCHED_BYTES: Final = 1024**4
 """Largest file that is read in batches: a table of Parquet."""
 _CHUNK_BYTES: Final = 65_536
 """Bytes asked for at once behind the size that the system tells: of a file that grows, of /proc, of a pipe."""
-_SCRATCH_PREFIX: Final = ".pytest-extract-"
-_SCRATCH_SUFFIX: Final = ".tmp"
-_OLD_S: Final = 3600.0
-"""Time without a write from which a temporary file is left over: its process was killed."""
-_tidied: Final[set[Path]] = set()
-"""Folders in which this process has looked for what killed processes left."""
 
 
 def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = False) -> bytes:
@@ -63,10 +57,14 @@ def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = Fa
 
 
 def _check(found: os.stat_result, most: int) -> None:
-    if (kind := other_kind(found.st_mode)) is not None:
-        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
+    _check_kind(found)
     if found.st_size > most:
         raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
+
+
+def _check_kind(found: os.stat_result) -> None:
+    if (kind := other_kind(found.st_mode)) is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
 
 
 def open_regular(path: Path, most: int = MOST_BYTES) -> BinaryIO:
@@ -91,8 +89,8 @@ def other_kind(mode: int) -> str | None:
 def write_atomic(path: Path, text: str) -> None:
     """Write `text` (UTF-8) to `path`, replacing what is there; a reader sees the old or the new file, never a part.
 
-    A link stays one: what it points to is replaced. A file keeps its access rights. Into what is neither file nor
-    folder (/dev/stdout, a pipe), text is written as it comes. Raises NotWritten when it cannot be written.
+    A link stays one: what it points to is replaced. A file keeps its access rights. Raises NotWritten when it cannot be
+    written, or is no regular file.
     """
     _replace(path, lambda file: file.write(text))
 
@@ -103,13 +101,7 @@ def write_bytes_atomic(path: Path, write: Callable[[IO[bytes]], object]) -> None
 
 
 def _replace(path: Path, write: Callable[[TextIO], object]) -> None:
-    if _is_stream(path):
-        try:
-            with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-                write(file)
-        except OSError as error:
-            raise NotWritten(path, error) from error
-        return
+    _check_place(path)
     target = Path(os.path.realpath(path))
     with _scratch(target, write) as scratch:
         with suppress(OSError):  # nothing is there yet, or the file system has no such rights
@@ -119,13 +111,17 @@ def _replace(path: Path, write: Callable[[TextIO], object]) -> None:
 
 def check_file(path: Path) -> None:
     """Raise NotWritten where `write_atomic` cannot write `path`: found out by trying, and nothing of it stays."""
+    _check_place(path)
+    check_folder(Path(os.path.realpath(path)).parent)
+
+
+def _check_place(path: Path) -> None:
+    """Raise NotWritten for what no file can take the place of: a folder, a pipe, a device."""
+    if path.parent == Path("/dev"):  # `/dev/stdout` may lead to a regular file that others write to
+        raise NotWritten(path, OSError("it is a device, not a regular file"))
     try:
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        if not _is_stream(path):
-            check_folder(Path(os.path.realpath(path)).parent)
-        elif not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with suppress(FileNotFoundError):
+            _check_kind(path.stat())
     except OSError as error:
         raise NotWritten(path, error) from error
 
@@ -145,11 +141,6 @@ def check_folder(folder: Path) -> None:
         for place in reversed(made):
             with suppress(OSError):  # another process uses it by now
                 place.rmdir()
-
-
-def _is_stream(path: Path) -> bool:
-    """Whether writing does not replace what is there: a device, a pipe."""
-    return path.parent == Path("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
 def write_once(path: Path, text: str) -> bool:
@@ -178,27 +169,15 @@ def _scratch(path: Path, write: Callable[[TextIO], object]) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # a file of tempfile is readable by its owner only
-        scratch = path.parent / f"{_SCRATCH_PREFIX}{os.urandom(8).hex()}{_SCRATCH_SUFFIX}"
+        scratch = path.parent / f".pytest-extract-{os.urandom(8).hex()}.tmp"
         with scratch.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
             write(file)
-        if path.parent not in _tidied:
-            _tidied.add(path.parent)
-            _tidy(path.parent, scratch.stat().st_mtime)
         yield scratch
     except OSError as error:
         raise NotWritten(path, error) from error
     finally:
         if scratch is not None:
             scratch.unlink(missing_ok=True)
-
-
-def _tidy(folder: Path, now: float) -> None:
-    """Remove temporary files of processes that were killed; `now` by the clock of the file system."""
-    for path in folder.glob(f"{_SCRATCH_PREFIX}*{_SCRATCH_SUFFIX}"):
-        with suppress(OSError):  # gone by now, or another user's
-            found = path.lstat()
-            if stat.S_ISREG(found.st_mode) and now - found.st_mtime > _OLD_S:
-                path.unlink()
 
 
 POLL_S: Final = 0.01

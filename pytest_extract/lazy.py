@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 
-def lazy_names(module: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a module (PEP 562). `homes`: module below `pytest_extract` -> its names.
+def lazy_names(
+    module: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__` and `__dir__` of a module (PEP 562), and its names. `homes`: module here -> its names.
 
-    Each name imports the module of its definition at its first use.
+    Each name imports the module of its definition at its first use. Type checkers read a re-export of each beside it.
     """
     home_of = {name: home for home, names in homes.items() for name in names.split()}
 
@@ -19,4 +21,5 @@ def lazy_names(module: str, homes: Mapping[str, str]) -> tuple[Callable[[str], o
 
         return getattr(import_module(f"pytest_extract.{home_of[name]}"), name)
 
-    return get, lambda: sorted(home_of)
+    names = sorted(home_of)
+    return get, lambda: names, names

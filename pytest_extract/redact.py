@@ -7,7 +7,7 @@ too much of a message costs little; a value of a document (`{"token": "USDC-ETH"
 
 A format is a prefix, an alphabet and a length, strict enough to be looked for in data: one that a provider publishes,
 or that GitHub's secret scanning and gitleaks look for. What fits a format but holds words
-(`sk-rail-mount-bracket-2040-profile`) is no key. Each form brings hints: in every text that it matches, one of them
+(`sk-rail-mount-bracket-2040-profile`) is no key. Each format brings hints: in every text that it matches, one of them
 occurs. Looking for them is many times faster than the patterns. Repetitions are counted, so that a hostile text stays
 linear.
 """
@@ -134,9 +134,7 @@ class Secrets:
         found = [each for each in self._found(message, self.strong | self.weak) if each.kind != PRIVATE_KEY.kind]
         message = self.hide(message, found)
         for form in OF_MESSAGES:
-            lowered = message.lower()
-            if any(hint in lowered for hint in form.hints):
-                message = form.pattern.sub(partial(self._mark, form, found), message)
+            message = form.pattern.sub(partial(self._mark, form, found), message)
         return Redacted(message, tuple(found))
 
     def clean_settings(self, value: Json) -> Json:
@@ -411,19 +409,19 @@ _ARMOR: Final = r"PRIVATE KEY(?: BLOCK)?-----"
 class Form(NamedTuple):
     """One form of a secret: a match (or its group `secret`) is one where `is_secret` says so of it.
 
-    hints: each match contains one of them.
+    hints: each match contains one of them. Only the formats of keys have some.
     """
 
     kind: str
-    hints: tuple[str, ...]
     pattern: re.Pattern[str]
     is_secret: Callable[[str], bool] = bool
+    hints: tuple[str, ...] = ()
 
 
 def _key_format(kind: str, hints: str, pattern: str, *, proof: bool = False) -> Form:
     """Return the format of a key; `proof`: the format alone is enough, whatever is in it."""
     whole = re.compile(f"{_START}(?:{pattern}){_END}")
-    return Form(kind, tuple(hints.split()), whole, bool if proof else looks_random)
+    return Form(kind, whole, bool if proof else looks_random, tuple(hints.split()))
 
 
 def _prefixed(kind: str, prefixes: str, rest: str) -> Form:
@@ -433,12 +431,12 @@ def _prefixed(kind: str, prefixes: str, rest: str) -> Form:
 
 PRIVATE_KEY: Final = Form(
     "private key",
-    ("PRIVATE KEY",),
     re.compile(
         rf"-----BEGIN [A-Z ]{{0,30}}{_ARMOR}"
         rf"(?:(?:(?!-----)[\s\S]){{0,20000}}-----END [A-Z ]{{0,30}}{_ARMOR}"
         r"|(?:[A-Za-z0-9+/=|>\s]|\\{1,8}[nrt]){0,20000})"
     ),
+    hints=("PRIVATE KEY",),
 )
 """Also one that is cut off; its lines may be escaped (JSON) or indented (a traceback)."""
 
@@ -556,9 +554,9 @@ FORMATS: Final = (
 """All of them; a private key comes first, as other formats may stand inside of it."""
 
 
-def _of_message(kind: str, hints: str, pattern: str, is_secret: Callable[[str], bool] = bool) -> Form:
-    """Return a form in messages; its hints are in lower case."""
-    return Form(kind, tuple(hints.split()), re.compile(pattern, re.DOTALL), is_secret)
+def _of_message(kind: str, pattern: str, is_secret: Callable[[str], bool] = bool) -> Form:
+    """Return a form in messages."""
+    return Form(kind, re.compile(pattern, re.DOTALL), is_secret)
 
 
 def _holds_password(encoded: str) -> bool:
@@ -594,32 +592,26 @@ OF_MESSAGES: Final = (
     # known by themselves; looser than `FORMATS`, as a message may show a key in part
     _of_message(  # to the end of a message where it is cut off: lines of another kind may stand before its text
         PRIVATE_KEY.kind,
-        "private",
         rf"-----BEGIN [A-Z ]{{0,30}}{_ARMOR}.*?(?:-----END [A-Z ]{{0,30}}{_ARMOR}|\Z)",
     ),
     _of_message(
         "API key",
-        "sk pk- pk_ rk- rk_ hf_ hf- gsk_ gsk- r8_ r8- npm_ npm- dop_v1 tvly pplx xai_ xai- nvapi sdk- api- mob-",
         rf"\b(?:[spr]k|hf|gsk|r8|npm|dop_v1|tvly|pplx|xai|nvapi)[_-]{_RANDOM}|\bSK[0-9a-f]{{32}}\b"
         rf"|\b(?:sdk|api|mob|pk-lf)-{_UUID}\b",  # the last of LaunchDarkly, Langfuse
     ),
     _of_message(
         "access token",
-        "sg. whsec_ lin_api_ fw_ atatt3 aiza aq.ab ya29. gocspx ghp_ gho_ ghu_ ghs_ ghr_ github_pat glpat- gldt- glrt- "
-        "glptt- glcbt- xox xapp pypi- hvs. hvb. hvr. dp. age-secret",
         r"\b(?:(?:whsec_|lin_api_|fw_)[A-Za-z0-9+/]{20,}|pypi-[\w\-]{30,}|xox[abeoprs]-[A-Za-z0-9\-]{10,}"
         r"|(?:SG\.|ATATT3|AIza|AQ\.Ab|ya29\.|GOCSPX-|gh[pousr]_|github_pat_|gl(?:pat|dt|rt|ptt|cbt)-"
         r"|xapp-|hv[sbr]\.|dp\.(?:st|pt|ct|sa|scim|audit)\.|AGE-SECRET-KEY-1)[\w\-.+/=]{20,})",
     ),
     _of_message(
         "web hook",
-        "hooks",
         r"(?:hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
     ),
-    _of_message("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
+    _of_message("JSON web token", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
     _of_message(  # as most providers make keys: a prefix, and random characters of all three kinds
         "API key",
-        "_ -",
         r"\b[A-Za-z][A-Za-z0-9]{1,11}(?:[_\-][A-Za-z0-9]{2,8}){0,2}[_\-](?=[A-Z0-9]{0,200}[a-z])(?=[a-z0-9]{0,200}[A-Z])"
         r"(?=[A-Za-z]{0,200}[0-9]{1,20}[A-Za-z]{1,200}[0-9])[A-Za-z0-9]{32,200}\b",
         is_secret=looks_random,
@@ -627,63 +619,52 @@ OF_MESSAGES: Final = (
     # found by the words before them
     _of_message(
         "authorization",
-        "basic",
         r"(?i)\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})",
         _holds_password,
     ),
     _of_message(
         "password in a URL",
-        "://",
         rf"(?i)(?:\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
         rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))(?P<secret>[^\s\"'<>]{{1,300}})(?=@)",
     ),
     _of_message(
         "token in a URL",
-        "://",
         rf"(?i)(?:\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
     ),
     _of_message(
         "signature of a URL",
-        "sig= key= code= auth= hmac= signature= credential= token=",
         rf"(?i)(?:(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
         rf"{_NEW}(?P<secret>(?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
     ),
     _of_message(
         "authorization",
-        "bearer token ssws",
         rf"(?:\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
     ),
     _of_message(
         "authorization",
-        "digest",
         rf"(?i)(?:\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
     ),
     _of_message(
-        "authorization",
         "authorization",
         rf"(?i)(?:\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"
         rf"{_NEW}(?P<secret>(?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}})",
     ),
     _of_message(
         "cookie",
-        "cookie",
         rf"(?i)(?:\bcookie\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}\\?[\"']?){_NEW}(?P<secret>[\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}})",
     ),
     _of_message(
         "account key",
-        "key",
         rf"(?i)(?:\b(?:account|subscription|shared[_\-]?access)[_\-]?key\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}\\?[\"']?){_NEW}"
         r"(?P<secret>[A-Za-z0-9+/=_\-]{16,})",
     ),
     _of_message(
         "password",
-        "password -u",
         rf"(?i)(?:\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:)"
         rf"{_NEW}(?P<secret>(?=\S{{0,100}}\d)[^\s\"']{{6,}})",
     ),
     _of_message(
         "value of a secret's name",
-        "token key secret pass pwd kennwort contrase wachtwoord senha set-cookie",
         rf"(?i)(?:(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{_NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
         rf"(?P<secret>\\{{1,8}}\"{_NEW}(?:(?!\\\").){{4,}}?\\{{1,8}}\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
         # a bare word is a value after "=", but after ":" a sentence may begin ("token: replay only")
@@ -691,7 +672,6 @@ OF_MESSAGES: Final = (
     ),
     _of_message(  # what a sentence calls a key (`invalid key K`), if it looks random: a field's name in words does not
         "API key",
-        "key token credential",
         r"(?i)\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}"
         r"[\"'`]?(?P<secret>(?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})"
         r"(?![\w\-])",

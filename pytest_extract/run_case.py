@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import partial
 from itertools import chain
 from math import fsum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant, decided
 from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node, Program, Skip, Union
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from pytest_extract.documents import Document
     from pytest_extract.extraction.call import Extraction
 
-_MOST_UNGROUNDED: Final = 5
 Extract = Callable[[int], "Extraction"]
 """Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
 
@@ -295,9 +294,7 @@ def _grounded_breaches(case: Case, score: Score) -> tuple[Breach, ...]:
     if not found:
         return ()
     named = [f"{leaf.path} {short_repr(leaf.extracted, 40)}" for leaf in found]
-    verb = "stands" if len(found) == 1 else "stand"
-    message = f"grounded gate: {listed(named, _MOST_UNGROUNDED)} {verb} nowhere in the document"
-    return (Breach(what="grounded", message=message),)
+    return (Breach(what="grounded", message=f"grounded gate: nowhere in the document: {listed(named)}"),)
 
 
 def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, ...]:
@@ -333,10 +330,9 @@ def _undecided_text(results: Iterable[FieldResult]) -> str:
     found: dict[str, dict[str, None]] = {}
     for result in results:
         found.setdefault(result.reason or "no reason", {})[str(result.path)] = None
-    unjudged = [*found.pop(NO_JUDGE, ())]
-    told = [f"{listed([*paths])}: {reason}" for reason, paths in found.items()]
-    if unjudged:
-        told.insert(0, f"{WITHOUT_JUDGE}{plural(len(unjudged), 'comparison')}: {listed(unjudged, 2)}")
+    told = [f"{listed([*paths])}: {reason}" for reason, paths in found.items() if reason != NO_JUDGE]
+    if unjudged := found.get(NO_JUDGE):
+        told = [f"{WITHOUT_JUDGE}{plural(len(unjudged), 'comparison')}: {listed([*unjudged])}", *told]
     return "; ".join(first_of(told, 3))
 
 
@@ -489,9 +485,7 @@ def _shortfall_detail(name: str, score: Score, known: Sequence[str]) -> str:
     if score.unread is not None:
         return f": {score.unread.kind}"
     if not score.gates.structural:
-        gates = (score.gates.parse, score.gates.root, score.gates.schema)
-        failed = ", ".join(gate.name for gate in gates if not gate.passed)
-        return f": the {failed} gate failed"
+        return f": the {score.gates.failed[0].name} gate failed"
     if name != "pass_rate":
         return ""
     fields, _ = results_without(score, known)

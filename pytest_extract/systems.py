@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pytest_extract.cases.schemas import ANNOTATION_PREFIXES, compile_structure, without_annotations
+from pytest_extract.cases.schemas import compile_structure, without_annotations
 from pytest_extract.core.arguments import json_argument, schema_argument
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures import measures_of_system
-from pytest_extract.core.measures.published import DeepJsonScore, deepjson_text
+from pytest_extract.core.measures.published import DeepJsonScore
+from pytest_extract.core.measures.published import deepjson_text as deepjson_text
 from pytest_extract.core.metrics import PRESETS
-from pytest_extract.core.results import Failure, GateResult, Judge
+from pytest_extract.core.results import Failure, Judge
 from pytest_extract.core.schema.annotations import Dialect
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.scorer import Score, compile_schema
@@ -22,17 +23,25 @@ from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate import (
-        SOB_METRICS,
-        StructRun,
-        content_coverage,
-        extract_bench_rates,
-        extract_bench_report,
-        sob_leaderboard_row,
-        sob_summary,
-        struct_eval_run,
+    from pytest_extract.core.aggregate import SOB_METRICS as SOB_METRICS
+    from pytest_extract.core.aggregate import StructRun
+    from pytest_extract.core.aggregate import content_coverage as content_coverage
+    from pytest_extract.core.aggregate import extract_bench_rates as extract_bench_rates
+    from pytest_extract.core.aggregate import extract_bench_report as extract_bench_report
+    from pytest_extract.core.aggregate import sob_leaderboard_row as sob_leaderboard_row
+    from pytest_extract.core.aggregate import sob_summary as sob_summary
+    from pytest_extract.core.aggregate import struct_eval_run as struct_eval_run
+else:
+    __getattr__, _, __all__ = lazy_names(
+        __name__,
+        {
+            "core.aggregate": (
+                "SOB_METRICS content_coverage extract_bench_rates extract_bench_report sob_leaderboard_row sob_summary"
+                " struct_eval_run"
+            ),
+        },
     )
-
+    __all__ += ["SYSTEMS", "StructEvaluation", "SystemColumn", "compare_systems", "deepjson_text", "struct_evaluate"]
 
 _PUBLISHED: Final[Mapping[Dialect, frozenset[str]]] = {
     "evaluation_config": frozenset({*PRESETS, "skip"}),
@@ -58,36 +67,10 @@ def not_published(schema: Json, extensions: Extensions | None) -> Iterator[tuple
                     yield annotation.dialect, use.name, node.pointer
 
 
-__all__ = [
-    "SOB_METRICS",
-    "SYSTEMS",
-    "StructEvaluation",
-    "SystemColumn",
-    "compare_systems",
-    "content_coverage",
-    "deepjson_text",
-    "extract_bench_rates",
-    "extract_bench_report",
-    "sob_leaderboard_row",
-    "sob_summary",
-    "struct_eval_run",
-    "struct_evaluate",
-]
-
-__getattr__, _ = lazy_names(
-    __name__,
-    {
-        "core.aggregate": (
-            "SOB_METRICS content_coverage extract_bench_rates extract_bench_report sob_leaderboard_row sob_summary"
-            " struct_eval_run"
-        ),
-    },
-)
-
 ENGINES: Final = ("default", "extract-bench", "struct-extract-eval")
 SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")
-READS: Final = {"extract-bench": "evaluation_config", "struct-extract-eval": "x-eval-"}
-"""The annotations that a published program knows; to others it is blind."""
+BLIND_TO: Final = {"extract-bench": ("x-eval-",), "struct-extract-eval": ("evaluation_config",)}
+"""The annotations that a published program does not know: how their names begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,26 +124,22 @@ def compare_systems(
         score = document
         notes: list[str] = []
         if name in ENGINES:
+            seen = without_annotations(schema, BLIND_TO.get(name, ()))
             try:
-                own, notes = _as_read_by(name, schema)
+                own = _annotated(seen) if name == "struct-extract-eval" else seen
                 scorer = compiled(own, semantics=name)
                 ours = {use for _, use, _ in not_published(own, scorer.source["extensions"])}
             except SchemaError as error:
                 return SystemColumn(system=name, measures={}, notes=(f"cannot score by this schema: {error}",))
+            if seen != schema:
+                notes.append(f"{name} does not read `{BLIND_TO[name][0]}`: its own defaults were used there")
             if ours:
                 notes.append(f"{name} has no {', '.join(map(repr, sorted(ours)))}: ours of that name was used")
             score = scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
-        names = measures_of_system(name)
-        if (failed := _failed_gate(score)) is not None:
-            notes.append(f"the {failed.name} gate failed: {failed.why}")
-            if failed.name == "schema" and name in ENGINES:
-                told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in names)
-                notes.append(f"without the schema gate: {told}")
-        elif (failed := _failed_gate(document)) is not None:
-            notes.append(f"{failed.why}; nothing is taken off for that here")
+        notes += (f"the {gate.name} gate failed: {gate.why}" for gate in score.gates.failed if gate.name != "coverage")
         return SystemColumn(
             system=name,
-            measures={measure: score.measures[measure] for measure in names},
+            measures={measure: score.measures[measure] for measure in measures_of_system(name)},
             notes=tuple(notes),
             raw_text=deepjson_text(text, gold, schema) if name == "deepjsoneval" and text is not None else None,
         )
@@ -168,32 +147,13 @@ def compare_systems(
     return tuple(map(column, systems))
 
 
-def _failed_gate(score: Score) -> GateResult | None:
-    gates = (score.gates.parse, score.gates.root, score.gates.schema)
-    return next((gate for gate in gates if not gate.passed), None)
-
-
-def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
-    """Return the schema as a system's program sees it, and what was changed to get there."""
-    if name not in READS:
-        return schema, []
-    notes: list[str] = []
-    foreign = tuple(start for start in ANNOTATION_PREFIXES if start != READS[name])
-    own = without_annotations(schema, foreign)
-    if own != schema:
-        keys = "`x-eval-*`" if foreign == ("x-eval-",) else "`evaluation_config`"
-        notes.append(f"{name} does not read {keys}: its own defaults were used there")
-    if name != "struct-extract-eval":
-        return own, notes
+def _annotated(schema: Json) -> Json:
+    """Return the schema as struct-extract-eval's program completes it: each leaf has a comparator."""
     from pytest_extract.schema_tools.golds import annotate_schema
+    from pytest_extract.schema_tools.resolve import resolve_schema_references
 
-    if annotate_schema(own) != own:
-        from pytest_extract.schema_tools.resolve import resolve_schema_references
-
-        # its program takes neither references nor choices: they are resolved before a schema is annotated
-        own = annotate_schema(resolve_schema_references(own))
-        notes.append("leaves without `x-eval-compare` were given the published defaults of `annotate`")
-    return own, notes
+    # it takes neither references nor choices: they are resolved before a schema is annotated
+    return schema if annotate_schema(schema) == schema else annotate_schema(resolve_schema_references(schema))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,10 +123,10 @@ def test_thresholds_on_citations(run, bound, output, citations, why):
 @pytest.mark.parametrize(
     ("gate", "output", "why"),
     [
-        (True, {"total": 99.5}, "grounded gate: total 99.5 stands nowhere in the document"),
-        (True, {"total": 99.5, "number": "X9"}, "grounded gate: number 'X9', total 99.5 stand nowhere in the document"),
+        (True, {"total": 99.5}, "grounded gate: nowhere in the document: total 99.5"),
+        (True, {"total": 99.5, "number": "X9"}, "grounded gate: nowhere in the document: number 'X9', total 99.5"),
         ({"fields": ["number"]}, {"total": 99.5}, None),
-        ({"fields": ["total"]}, {"total": 99.5}, "grounded gate: total 99.5 stands nowhere in the document"),
+        ({"fields": ["total"]}, {"total": 99.5}, "grounded gate: nowhere in the document: total 99.5"),
         (True, {}, None),
         (False, {"total": 99.5}, None),
     ],

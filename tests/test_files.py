@@ -18,7 +18,7 @@ from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.extraction.recordings import read_recording
 from pytest_extract.files import check_file, check_folder, read_regular, read_regular_text, write_atomic, write_once
 from pytest_extract.regression.baseline import read_baseline
-from pytest_extract.results import read_results, write_results
+from pytest_extract.results import read_results
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions, links and pipes")
 both = pytest.mark.parametrize("write", [write_atomic, write_once])
@@ -63,15 +63,14 @@ def test_a_file_keeps_its_permissions_and_a_link_stays_one(tmp_path):
 
 
 @posix
-def test_a_pipe_is_written_into(tmp_path):
+@pytest.mark.parametrize("write", [lambda path: write_atomic(path, "text"), check_file])
+def test_a_pipe_or_a_device_is_neither_written_into_nor_replaced(tmp_path, write):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        write_atomic(pipe, "text")
-        assert os.read(reader, 100) == b"text"
-    finally:
-        os.close(reader)
+    for path, kind in ((pipe, "a named pipe"), (Path("/dev/null"), "a device"), (Path("/dev/stdout"), "a device")):
+        with pytest.raises(NotWritten, match=f"{path}: cannot be written: .*it is {kind}, not a regular file"):
+            write(path)
+    assert names(tmp_path) == ["pipe"]
     assert pipe.is_fifo()
 
 
@@ -86,19 +85,6 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, write):
     with pytest.raises(StoreError, match="folder: cannot be written"):
         write_atomic(tmp_path / "folder", "x")
     assert names(tmp_path) == ["file", "folder"]
-
-
-@pytest.mark.parametrize("write", [write_atomic, write_once, lambda path, _: write_results(path, [])])
-def test_what_a_killed_writer_left_is_removed_after_an_hour(tmp_path, monkeypatch, write):
-    monkeypatch.setattr(files, "_tidied", set())
-    others = [tmp_path / ".0123456789abcdef.tmp", tmp_path / "pytest-extract-1.tmp"]
-    old, young = tmp_path / ".pytest-extract-0.tmp", tmp_path / ".pytest-extract-1.tmp"
-    for path in (*others, old, young):
-        path.write_text("half")
-    for path in (*others, old):
-        os.utime(path, (0, 0))
-    write(tmp_path / "a.json", "x")
-    assert sorted(tmp_path.iterdir()) == sorted([*others, young, tmp_path / "a.json"])
 
 
 @pytest.fixture

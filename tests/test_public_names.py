@@ -71,6 +71,9 @@ def test_a_public_module_has_all_of_its_names_in_order_and_each_is_there():
     for name, imported in zip(PUBLIC_MODULES, starred, strict=False):
         module = import_module(name)
         assert imported.split() == sorted([*module.__all__, "__builtins__"])
+        lazy = {*module.__all__} - {*vars(module)}
+        source = Path(module.__file__).read_text(encoding="utf-8")
+        assert [each for each in lazy if f" import {each} as {each}\n" not in source] == [], "for type checkers"
         is_package = module.__spec__.parent == name
         inside = {path.stem for path in Path(module.__file__).parent.glob("*.py")} if is_package else set()
         assert not inside & {*module.__all__}, "the submodule replaces the public name once it is imported"

@@ -33,7 +33,6 @@ def test_a_null_of_the_gold_never_matches_in_deepjsoneval():
     assert found["deepjsoneval"].measures == {"syntax": 1.0, "key_match": 0.75, "strict": 1.0}
     assert found["sob"].measures["value_accuracy"] == found[STRUCT].measures["f1"] == 1.0
     assert found["default"].measures["f1"] == 1.0
-    assert "x-eval-compare" in " ".join(found[STRUCT].notes), "what was assumed"
 
 
 def test_rows_and_tags_in_another_order_part_the_systems():
@@ -62,7 +61,7 @@ X_EVAL = schema_of(
     ("schema", "blind", "keys"),
     [
         (EXTRACT_BENCH, STRUCT, "does not read `evaluation_config`"),
-        (X_EVAL, "extract-bench", "does not read `x-eval-*`"),
+        (X_EVAL, "extract-bench", "does not read `x-eval-`"),
     ],
 )
 def test_a_system_is_blind_to_the_annotations_of_the_other(schema, blind, keys):
@@ -100,10 +99,10 @@ def test_a_mistake_in_the_schema_and_an_unknown_system_are_told():
         compare_systems(SCHEMA, GOLD, GOLD, ["extractbench"])
 
 
-def test_a_failed_schema_gate_says_where_and_what_the_numbers_would_be():
+def test_a_failed_schema_gate_says_where():
     found = systems({**GOLD, "name": 5})
-    assert all("breaks the schema at `name`" in " ".join(column.notes) for column in found.values())
-    assert "without the schema gate: pass_rate 0.666667" in " ".join(found["default"].notes)
+    told = {name for name, column in found.items() if "breaks the schema at `name`" in " ".join(column.notes)}
+    assert told == {"default", "sob", "deepjsoneval"}
     measures = {name: column.measures for name, column in found.items()}
     assert measures["default"]["pass_rate"] == measures["sob"]["json_pass"] == measures["deepjsoneval"]["syntax"] == 0.0
     # the programs of these two do not look, and these are their numbers

@@ -10,19 +10,14 @@ from typing import TYPE_CHECKING
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.cases.load import LoadedFile, load_cases
-    from pytest_extract.cases.model import Case
-
-__all__ = [
-    "Case",
-    "LoadedFile",
-    "load_cases",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "cases.load": "LoadedFile load_cases",
-        "cases.model": "Case",
-    },
-)
+    from pytest_extract.cases.load import LoadedFile as LoadedFile
+    from pytest_extract.cases.load import load_cases as load_cases
+    from pytest_extract.cases.model import Case as Case
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "cases.load": "LoadedFile load_cases",
+            "cases.model": "Case",
+        },
+    )

@@ -50,11 +50,6 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
         "golds without a case", "PATHs are then golds: JSON or YAML files, or .jsonl with one gold a line"
     )
     golds.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
-    golds.add_argument("--each", action="store_true", help="a file that holds an array holds one gold an item")
-    golds.add_argument("--id-field", metavar="NAME", help="field that names a record; missing or unusable is a mistake")
-    golds.add_argument("--strict-types", action="store_true", help="a value of another type (but null) is a mistake")
-    golds.add_argument("--no-warn-missing", action="store_true", help="do not list declared fields that are not there")
-    golds.add_argument("--no-json-schema", action="store_true", help="leave out JSON Schema validation proper")
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -69,7 +64,6 @@ def run_check(args: argparse.Namespace) -> int:
         of_cases = ("golds", "evidence", "mutate", "coverage", "extensions", "recordings", "prune", "json")
         refuse_options(args, "with --schema", *of_cases)
         return _check_golds(args)
-    refuse_options(args, "without --schema", "each", "id-field", "strict-types", "no-warn-missing", "no-json-schema")
     if args.coverage is not None and not 0 <= args.coverage <= 1:
         raise ConfigError(f"--coverage must be a number from 0 to 1, such as 0.9, not {args.coverage:g}")
     cache = SchemaCache(functools.partial(compile_schema, extensions=load_extensions(args.extensions)))
@@ -156,21 +150,15 @@ def _check_golds(args: argparse.Namespace) -> int:
     schema = read_schema(args.schema)
     if not args.paths:
         raise ConfigError("--schema needs the golds to check")
-    validator = None if args.no_json_schema else Validator(schema)
-    if validator is not None and validator.problem is not None:
+    validator = Validator(schema)
+    if validator.problem is not None:
         raise ConfigError(f"{args.schema} is no valid JSON Schema: {validator.problem}")
     counts: Counter[str] = Counter()
-    records = [*read_records(args.paths, each=args.each)]
-    problems = validate_golds(
-        [gold for _, gold in records],
-        schema,
-        id_field=args.id_field,
-        warn_missing=not args.no_warn_missing,
-        strict_types=args.strict_types,
-    )
+    records = [*read_records(args.paths)]
+    problems = validate_golds([gold for _, gold in records], schema)
     for index, (where, gold) in enumerate(records):
         found = [(each.severity, f"`{each.path}`: {each.message}") for each in problems if each.record == index]
-        found += [("error", str(each)) for each in (validator.errors(gold) if validator is not None else ())]
+        found += [("error", str(each)) for each in validator.errors(gold)]
         counts.update(severity for severity, _ in found)
         for severity, message in found:
             print_text(f"{where}: {severity}: {message}")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import io
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -382,8 +380,7 @@ class _Runs:
         self._recordings = args.recordings.resolve()
         self._options = ["--extract-record=once", *args.pytest]
         self._options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
-        with tarfile.open(fileobj=io.BytesIO(after.archive())) as archive:
-            archive.extractall(self._folder, filter="data")
+        after.write(self._folder)
 
     def run(self, hunks: Iterable[Hunk], cases: Sequence[str], *options: str) -> list[CaseResult]:
         """Run cases, paths or node ids; raises ConfigError with what pytest said where no case has a result."""

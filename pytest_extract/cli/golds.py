@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +21,8 @@ from pytest_extract.cases.edit import (
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cases.sources import read_value
-from pytest_extract.cli.files import found_case_files, print_note, print_text, read_schema, refuse_options, write_json
+from pytest_extract.changed import git_line
+from pytest_extract.cli.files import found_case_files, print_note, print_text, read_schema, refuse_options
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.core.words import percent, plural
@@ -56,7 +56,6 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--terminal", action="store_true", help="ask here, in place of a page")
     parser.add_argument("--by", metavar="NAME", help="who decides (default: git's user.name, or the user's name)")
     parser.add_argument("--port", type=int, default=0, help="port of the page on 127.0.0.1 (default: a free one)")
-    parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument("--list", action="store_true", help="list what is open, and decide nothing")
 
 
@@ -69,9 +68,9 @@ def run_review(args: argparse.Namespace) -> int:
     case file has a mistake.
     """
     if args.list:
-        refuse_options(args, "with --list", "terminal", "by", "port", "open")
+        refuse_options(args, "with --list", "terminal", "by", "port")
     if args.terminal:
-        refuse_options(args, "with --terminal", "port", "open")
+        refuse_options(args, "with --terminal", "port")
     runs = [path for path in args.paths if path.suffix == ".jsonl"]
     cache = SchemaCache()
     files = found_case_files([path for path in args.paths if path not in runs] or [Path()])
@@ -101,9 +100,8 @@ def run_review(args: argparse.Namespace) -> int:
 def user_name() -> str:
     """Return git's user.name, or the name of the user."""
     try:
-        done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, check=False, timeout=10)  # noqa: S607 - git on the path
-        return done.stdout.strip() or getpass.getuser()
-    except (OSError, subprocess.SubprocessError, KeyError):
+        return git_line(Path(), "config", "user.name") or getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
         return "unknown"
 
 
@@ -117,10 +115,6 @@ def _serve(reviewer: Reviewer, args: argparse.Namespace) -> None:
     with server:
         print(f"{len(reviewer.items)} to decide: {server.address}", flush=True)  # noqa: T201 - printing is the command
         print("Ctrl+C ends the review; every decision is written already", flush=True)  # noqa: T201 - as above
-        if args.open:
-            import webbrowser
-
-            webbrowser.open(server.address)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
@@ -182,12 +176,10 @@ def agree_arguments(parser: argparse.ArgumentParser) -> None:
     golds = parser.add_argument_group("golds")
     golds.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     golds.add_argument("--dispute", action="store_true", help="open in A's reviews what they dispute, close the rest")
-    golds.add_argument("--json", action="store_true", help="print JSON")
     verdicts = parser.add_argument_group("verdicts")
     verdicts.add_argument(
         "--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR", help="default: %(default)s"
     )
-    verdicts.add_argument("--min-agreement", type=float, metavar="RATE", help="exit 1 below this rate (0 to 1)")
     verdicts.add_argument("--min-kappa", type=float, metavar="KAPPA", help="exit 1 below this kappa")
 
 
@@ -197,14 +189,14 @@ def run_agree(args: argparse.Namespace) -> int:
     Golds (A B --schema SCHEMA) are compared file by file, by the schema's own metrics, with how often they agree for
     each field. Verdicts that people gave (VERDICTS.yaml alone), which win over every judge in a run, are compared with
     the kept answers of judges: agreement and Cohen's kappa for each judge, and every pair on which they differ. Exit
-    status: 0; 1 where golds disagree, or a judge stays below a bound; 2 where there is nothing to compare.
+    status: 0; 1 where golds disagree, or a judge stays below the bound; 2 where there is nothing to compare.
     """
     if args.second is None and args.schema is None:
-        refuse_options(args, "on verdicts", "dispute", "json")
+        refuse_options(args, "on verdicts", "dispute")
         return _compare_verdicts(args)
     if args.second is None or args.schema is None:
         raise ConfigError("golds are compared by A, B and --schema SCHEMA; verdicts by their file alone")
-    refuse_options(args, "on golds", "recordings", "min-agreement", "min-kappa")
+    refuse_options(args, "on golds", "recordings", "min-kappa")
     return _compare_golds(args)
 
 
@@ -231,11 +223,7 @@ def _compare_golds(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.first} and {args.second} have no value that {args.schema} compares: give other golds")
     for path, review in reviews.items():
         write_review(path, WHOLE_FILE, review)
-    if args.json:
-        counts: Json = {name: {"agreed": agreed[name], "compared": compared[name]} for name in compared}
-        write_json({"fields": counts, "disputed": {str(path): fields for path, fields in disputed.items()}})
-    else:
-        _print_agreement(len(pairs), agreed, compared, disputed)
+    _print_agreement(len(pairs), agreed, compared, disputed)
     return 1 if disputed or agreed != compared else 0
 
 
@@ -278,7 +266,7 @@ def _print_agreement(
 
 
 def _compare_verdicts(args: argparse.Namespace) -> int:
-    """Print how far each judge agrees with people; exit status 0, 1 (a bound is missed) or 2 (nothing to compare)."""
+    """Print how far each judge agrees with people; exit status 0, 1 (the bound is missed) or 2 (nothing to compare)."""
     agreements, unmet = audit(load_overrides(args.first), args.recordings / JUDGE_FOLDER)
     misses_bound = False
     for each in agreements:
@@ -288,7 +276,6 @@ def _compare_verdicts(args: argparse.Namespace) -> int:
         for pair in each.comparisons:
             if not pair.agree:
                 print_text(_disagreement_line(pair))
-        misses_bound |= args.min_agreement is not None and each.rate < args.min_agreement
         misses_bound |= args.min_kappa is not None and each.kappa is not None and each.kappa < args.min_kappa
     if unmet:
         print_text(f"{unmet} of the people's verdicts are about pairs that no judge was asked about")

@@ -34,7 +34,7 @@ from pytest_extract.core.words import plural
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.files import write_bytes_atomic
 from pytest_extract.importers.sob import read_sob_results
-from pytest_extract.regression.snapshots import merge, snapshot
+from pytest_extract.regression.snapshots import CaseKey, case_key, merge, snapshot
 from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report import aggregates
 from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, slice_record, slice_table
@@ -51,26 +51,19 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     Files that have a case on the same variant are runs of their own: their variants bear the file's name as well. Other
     files are parts of one run. A later line of a file replaces an earlier one of the same case and variant.
     """
-    kept: dict[tuple[str, str, str], dict[Path, CaseResult]] = {}
-    replaced = 0
+    kept: dict[CaseKey, dict[Path, CaseResult]] = {}
     for path in dict.fromkeys(paths):
         reader = ResultsReader(path)
         for result in reader:
-            scores = [attempt.score for attempt in result.attempts if attempt.score is not None]
-            missing = [name for score in scores for name in SCORE_MEASURES if name not in score.measures]
+            missing = [name for score in result.scores for name in SCORE_MEASURES if name not in score.measures]
             if missing:
                 what = f"the result of {result.nodeid!r} has no measure {missing[0]!r}; was the file edited?"
                 raise StoreError(f"{path}: {what}")
-            found = kept.setdefault((result.file, result.case_id, result.variant.label), {})
-            replaced += path in found
-            found[path] = result
+            kept.setdefault(case_key(result), {})[path] = result
         note_torn(command, reader)
     if not kept:
         raise ConfigError(f"no result in {', '.join(map(str, paths))}")
-    if replaced:
-        what = f"{plural(replaced, 'result')} of a case and variant that a later line of the file has again"
-        print_note(command, f"{what}: the later one counts")
-    several = {label for (_file, _case, label), found in kept.items() if len(found) > 1}
+    several = {key.variant for key, found in kept.items() if len(found) > 1}
     return [
         _named_after_file(result, _name_of_file(path, paths)) if result.variant.label in several else result
         for found in kept.values()
@@ -323,35 +316,30 @@ def merge_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("shards", type=Path, nargs="+", metavar="SHARD.jsonl")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.jsonl", help="write here (default: standard output)")
-    parser.add_argument("--take-later", action="store_true", help="of two different results keep the later file's")
 
 
 def run_merge(args: argparse.Namespace) -> int:
     """Join results files: each case and variant once.
 
-    A case that a shard did not run is taken from the one that did. Two different results for one case are a conflict:
-    nothing is written, unless --take-later. Exit status: 0 written, 1 conflict, 2 usage.
+    A case that a shard did not run is taken from the one that did. Two different results for one case are a conflict,
+    and nothing is written. Exit status: 0 written, 1 conflict, 2 usage.
     """
     readers = [ResultsReader(path) for path in args.shards]
-
-    def load(line: bytes) -> CaseResult:
-        return load_result(line.decode("utf-8"))
-
-    merged = merge(((str(reader.path), reader.lines()) for reader in readers), load)
+    merged = merge((str(reader.path), reader.lines()) for reader in readers)
     for reader in readers:
         note_torn("merge", reader)
-    for text in (*merged.notes, *merged.conflicts):
+    for text in merged.conflicts:
         print_note("merge", text)
-    if merged.conflicts and not args.take_later:
-        count = len(merged.conflicts)
-        print_note("merge", f"{count} conflicts: nothing written; shards of one run do not overlap (--take-later)")
+    if merged.conflicts:
+        told = f"{plural(len(merged.conflicts), 'conflict')}: nothing written; shards of one run do not overlap"
+        print_note("merge", f"{told}: leave one of the files out")
         return EXIT_CONFLICT
     if args.output is None:
         for line in merged.lines:
             sys.stdout.write(json_without_commands(f"{line.decode('utf-8')}\n"))
         return 0
     if args.output.suffix.lower() == ".parquet":
-        write_results(args.output, map(load, merged.lines))
+        write_results(args.output, (load_result(line.decode("utf-8")) for line in merged.lines))
     else:
         write_bytes_atomic(args.output, lambda file: file.writelines(b"%s\n" % line for line in merged.lines))
     print_note("merge", f"{args.output}: {len(merged.lines)} results of {len(readers)} files")

@@ -234,7 +234,7 @@ class RevisionView:
         self.ref = ref
         self.tree = changed.open_tree(root, ref)
         self._folder = Path(tempfile.mkdtemp(prefix="pytest-extract-view-")).resolve()
-        self.tree.write(self._folder)
+        self.tree.write_view(self._folder)
         self._files: dict[Path, changed.Revision] = {}
 
     def load(self, file: Path, cases: Iterable[Case]) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
@@ -323,52 +323,37 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(f"{math.fsum(values) / len(values):.6g}") if values else None
 
 
-_RANK: Final = {Outcome.NOT_RUN: 0, Outcome.BROKEN: 1, Outcome.FAILED: 2, Outcome.PASSED: 2}
+class _Kept(NamedTuple):
+    """The line that counts for a case and variant, and the shard that it is of."""
+
+    shard: str
+    line: bytes
+    was_run: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """Lines of results in the order of the shards. `notes`: duplicates; `conflicts`: cases with two different ones."""
+    """Lines of results in the order of the shards. `conflicts`: cases that two shards have run."""
 
     lines: tuple[bytes, ...]
-    notes: tuple[str, ...]
     conflicts: tuple[str, ...]
 
 
-def merge(
-    shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]], load: Callable[[bytes], CaseResult]
-) -> Merged:
-    """Join named shards of results, each with its line, which `load` reads again. Only lines stay in memory.
+def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> Merged:
+    """Join named shards of results, each with its line. Only lines stay in memory.
 
-    A case that one shard did not run, or could not, is taken from the shard that did. Of two different results the
-    later one is kept and the case is a conflict, as nothing shows which of them belongs to the run.
+    A case that one shard did not run is taken from the shard that did, and equal lines are kept once. Anything else
+    that two shards have of a case and variant is a conflict: nothing shows which of them belongs to the run.
     """
-    kept: dict[CaseKey, tuple[str, bytes]] = {}
-    notes: list[str] = []
+    kept: dict[CaseKey, _Kept] = {}
     conflicts: list[str] = []
-    for name, results in shards:
+    for shard, results in shards:
         for line, result in results:
             key = case_key(result)
-            if key not in kept:
-                kept[key] = name, line
-                continue
-            shard, earlier = kept[key]
-            other = load(earlier)
-            gain = _RANK[result.outcome] - _RANK[other.outcome]
-            if earlier == line or _same_result(other, result):
-                notes.append(f"{result.nodeid}: the same in {shard} and {name}; kept once")
-                continue
-            if gain >= 0:
-                kept[key] = name, line
-            if gain:
-                better = kept[key][0]
-                notes.append(f"{result.nodeid}: in {shard} and {name}; kept the one that got further ({better})")
-            else:
-                conflicts.append(f"{result.nodeid}: {shard} and {name} differ; the later one is kept")
-    return Merged(lines=tuple(line for _, line in kept.values()), notes=tuple(notes), conflicts=tuple(conflicts))
-
-
-def _same_result(one: CaseResult, other: CaseResult) -> bool:
-    """Whether two results are the same but for cost and time."""
-    states = [replace(case_state(each), cost_usd=None, latency_s=None) for each in (one, other)]
-    return one == other or states[0] == states[1]
+            found = _Kept(shard, line, result.outcome is not Outcome.NOT_RUN)
+            before = kept.setdefault(key, found)
+            if not before.was_run:
+                kept[key] = found
+            elif found.was_run and line != before.line:
+                conflicts.append(f"{result.nodeid}: {before.shard} and {shard} differ")
+    return Merged(lines=tuple(each.line for each in kept.values()), conflicts=tuple(conflicts))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
+from pytest_extract.changed import git_line
 from pytest_extract.core.aggregate.confidence import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
@@ -231,14 +231,13 @@ def _compared_variants(decision: GateDecision | None) -> list[VariantComparison]
 
 
 _BRANCH: Final = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH", "CIRCLE_BRANCH")
-_PATIENCE_S: Final = 10
 
 
 def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return name -> value: `command` without secrets; `revision`, `branch` and `job` (a link) as far as known."""
     command = shlex.join(["pytest", *map(str, arguments)])
-    revision = _git(root, "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= and changes")
-    branch = _first(environment, _BRANCH) or _git(root, "rev-parse", "--abbrev-ref", "HEAD")
+    revision = git_line(root, "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= and changes")
+    branch = _first(environment, _BRANCH) or git_line(root, "rev-parse", "--abbrev-ref", "HEAD")
     facts = {
         "command": str(current().clean(command).value),
         "revision": revision,
@@ -271,22 +270,6 @@ def written_now() -> str:
 
 def _first(environment: Mapping[str, str], names: Sequence[str]) -> str:
     return next((environment[name] for name in names if environment.get(name)), "")
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """Return what git prints; empty without git or outside of a repository."""
-    try:
-        done = subprocess.run(  # noqa: S603
-            ["git", "-C", str(root), *arguments],  # noqa: S607
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PATIENCE_S,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 class CaseFinder:

@@ -6,6 +6,8 @@ import functools
 import importlib
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -56,8 +58,8 @@ def edit(repo, name, old, new):
 def choices(repo, ref="HEAD", sources=()):
     """Return why each case has changed since a revision; empty reasons for one that has not."""
     tree = open_tree(repo / "cases", ref)
-    view = repo.parent / "view"
-    tree.write(view)
+    view = Path(tempfile.mkdtemp(dir=repo.parent))
+    tree.write_view(view)
     files = sorted((repo / "cases").glob("*.extract.yaml"))
     now = [case for file in files for case in load_cases(file).cases]
     documents = [case.document.path for case in now if case.document.path]
@@ -174,23 +176,24 @@ def test_changed_new_and_gone_files(repo):
     assert [path.name for path in work_blobs(repo, paths)] == ["p.md", "new.py", "s.json"]
 
 
-def test_a_view_has_texts_and_placeholders_and_nothing_outside(repo, git, tmp_path):
+def test_a_view_has_small_files_and_placeholders_and_nothing_outside(repo, git, tmp_path):
     (repo / "link.md").symlink_to("/etc/passwd")
-    prompts = {
-        f"prompt.{suffix}": "<p>" for suffix in ("xml", "sql", "tex")
-    }  # which some machines know as application/*
-    git.commit({"big.md": b"x" * 1_000_001, "odd name\n.md": "odd", **prompts})
+    lfs = {".gitattributes": "*.md filter=lfs\nunexported.md export-ignore\n", "unexported.md": "here"}
+    git.commit({"big.md": b"x" * 1_000_001, "big.jsonl": b" " * 1_000_001, "odd name\n.md": "odd", **lfs})
+    git("config", "filter.lfs.smudge", "false")
+    git("config", "filter.lfs.required", "true")
     view = tmp_path / "elsewhere"
-    open_tree(repo, "HEAD").write(view)
+    open_tree(repo, "HEAD").write_view(view)
     sizes = {path.relative_to(view).as_posix(): path.stat().st_size for path in view.rglob("*") if path.is_file()}
     files = {f"cases/{name}": len(content) for name, content in FILES.items()}
-    assert sizes == files | {"cases/d.pdf": 0, "big.md": 0, "odd name\n.md": 3} | dict.fromkeys(prompts, 3)
+    others = {"big.md": 0, "big.jsonl": 1_000_001, "odd name\n.md": 3}
+    assert sizes == files | others | {name: len(content) for name, content in lfs.items()}
 
 
 def test_a_case_that_the_revision_could_not_read_is_told(repo, git):
     git.commit({f"cases/{SUITE}": CASES.replace("document: d.pdf", "document: missing.pdf")})
     tree, view = open_tree(repo, "HEAD"), repo.parent / "view"
-    tree.write(view)
+    tree.write_view(view)
     write({SUITE: CASES}, repo / "cases")
     revision = cases_at(tree, [repo / "cases" / SUITE], view)
     assert set(revision.cases) == {f"cases/{SUITE}::file", f"cases/{SUITE}::inline"}

@@ -236,7 +236,7 @@ def judge_agreement(folder: Path) -> tuple[bool, str]:
     printed = run(folder, ECHO, cases, f"--extract-judge-model={MODEL}", "--extract-record=once", reply=yes)
     (folder / "people.yaml").write_text(PEOPLE)
     agree = "import sys; from pytest_extract.cli import main; sys.exit(main(sys.argv[1:]))"
-    audit = python(folder, "-c", agree, "agree", "people.yaml", "--min-agreement=0.9")
+    audit = python(folder, "-c", agree, "agree", "people.yaml", "--min-kappa=0.4")
     found = audit.returncode == 1 and "1 of 4 verdicts agree (25 %)" in audit.stdout and "4 passed" in printed
     return found, f"{printed}\n{audit.stdout}{audit.stderr}exit status {audit.returncode}"
 

@@ -162,7 +162,7 @@ def test_ci_writes_no_baseline_unless_forced(suite, monkeypatch):
         ([GATE], "*base.json: no such baseline; write one with --extract-update-baseline*"),
         (["--extract-rule=max_falen=0"], "*did you mean 'max_fallen'*"),
         (["--extract-rule=alpha=2"], "*alpha must be above 0 and below 1*"),
-        ([UPDATE, "--extract-baseline=folder"], "*cannot write *folder: it is a folder; name a file*"),
+        ([UPDATE, "--extract-baseline=folder"], "*cannot write *folder: it is a folder, not a regular file; name a file*"),
         ([UPDATE, "--extract-baseline=file/base.json"], "*cannot write *base.json: *; name a file*"),
         ([UPDATE, "--extract-baseline=file"], f"*file: not a baseline, or a damaged one*; * write it anew with {UPDATE}*"),
         ([UPDATE, "all.extract.yaml"], f"*must be one of replace, add; put all.extract.yaml before {UPDATE}, or give {UPDATE}=replace"),

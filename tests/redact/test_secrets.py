@@ -16,7 +16,6 @@ from pytest_extract import redact as module
 from pytest_extract.redact import (
     FORMATS,
     NOTHING_KNOWN,
-    OF_MESSAGES,
     Secrets,
     find_secrets_of_process,
     held_by,
@@ -240,10 +239,6 @@ def test_long_hostile_text_comes_back(unit):
 
 def test_the_quick_search_misses_nothing():
     texts = [*SECRETS.values(), *(frame.format(secret) for frame, secret in IN_MESSAGES.values())]
-    for form in OF_MESSAGES:
-        lowered = [text.lower() for text in texts if form.pattern.search(text)]
-        assert all(any(hint in text for hint in form.hints) for text in lowered), form.kind
-        assert form.hints == tuple(hint.lower() for hint in form.hints)
     for each in FORMATS:
         matches = [match[0] for text in texts if (match := each.pattern.search(text))]
         assert matches, each.kind

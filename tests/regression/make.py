@@ -78,7 +78,6 @@ def stored(results: list[CaseResult]) -> Snapshot:
 
 def merged_results(*shards: tuple[str, list[CaseResult]]) -> SimpleNamespace:
     """Merge named shards whose results are in memory; the lines of what is kept are read again."""
-    lines = ((name, ((dump_result(one).encode(), one) for one in results)) for name, results in shards)
-    merged = merge(lines, lambda line: load_result(line.decode()))
+    merged = merge((name, ((dump_result(one).encode(), one) for one in results)) for name, results in shards)
     results = tuple(load_result(line.decode()) for line in merged.lines)
-    return SimpleNamespace(results=results, notes=merged.notes, conflicts=merged.conflicts)
+    return SimpleNamespace(results=results, conflicts=merged.conflicts)

@@ -70,8 +70,6 @@ def test_the_command_prints_agreement_kappa_and_differences(agree):
 @pytest.mark.parametrize(
     ("more", "status", "told"),
     [
-        (["--min-agreement", "0.8"], 0, ""),
-        (["--min-agreement", "0.81"], 1, ""),
         (["--min-kappa", "0.5"], 0, ""),
         (["--min-kappa", "0.6"], 1, ""),
         (["--recordings", "none"], 2, "nothing to compare"),

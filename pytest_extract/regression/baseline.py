@@ -249,7 +249,6 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
         patterns={**earlier.patterns, **now.patterns},
         failing={path: replace(entries[path], runs=runs) for path, runs in fields.items()},
         gates=joined(lambda state: state.gates),
-        rules=joined(lambda state: state.rules),
         builds=tuple(sorted({*earlier.builds, *now.builds})),
         measures={
             name: (*earlier.measures[name], *values)
@@ -286,7 +285,7 @@ def as_stored(state: CaseState) -> CaseState:
 def _checked(state: CaseState) -> CaseState:
     """Return a state that was read. Raises ValueError if something has not a value for each run."""
     fields = (entry.runs for entry in state.failing.values())
-    for values in (*state.measures.values(), *state.gates.values(), *state.rules.values(), *fields):
+    for values in (*state.measures.values(), *state.gates.values(), *fields):
         if len(values) != state.runs:
             raise ValueError(f"{len(values)} values for {state.runs} runs of {state.case_id}")
     return state

@@ -134,18 +134,6 @@ class PatternComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleChange:
-    """A rule across fields that holds in more or in fewer runs of some cases than before.
-
-    broken: cases in which it held more often before; `mended`: cases in which it holds more often now.
-    """
-
-    rule: str
-    broken: tuple[str, ...] = ()
-    mended: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class VariantComparison:
     """One variant against its earlier self, or against another variant."""
 
@@ -155,7 +143,6 @@ class VariantComparison:
     patterns: tuple[PatternComparison, ...]
     fields: tuple[FieldChange, ...]
     known: tuple[str, ...] = ()
-    rules: tuple[RuleChange, ...] = ()
     cost_usd: float | None = None
 
     @property
@@ -439,16 +426,12 @@ def compare_variants(
     fields: list[FieldChange] = []
     known: list[str] = []
     compared: list[CasePairs] = []
-    rules: dict[str, RuleChange] = {}
     for case in sorted({*was, *now}):
-        old_state, new_state = was.get(case), now.get(case)
-        row, pairs = _compare_case(case, old_state, new_state)
+        row, pairs = _compare_case(case, was.get(case), now.get(case))
         cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
         compared.append(pairs)
         fields += [change for change in (*pairs.gates, *pairs.failing) if change.before != change.after]
         known += [f"{case}: {path}" for path in pairs.known]
-        if pairs.fields and old_state is not None and new_state is not None:
-            _add_rules(rules, case, old_state, new_state)
     return VariantComparison(
         before=old or "",
         after=new or "",
@@ -456,20 +439,8 @@ def compare_variants(
         patterns=_pattern_rows(compared),
         fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),
         known=tuple(known),
-        rules=tuple(rules.values()),
         cost_usd=mean_of([state.cost_usd for state in now.values()]),
     )
-
-
-def _add_rules(rules: dict[str, RuleChange], case: str, was: CaseState, now: CaseState) -> None:
-    """Add a case to the rules that hold in more or fewer of its runs; a rule of one side only is not compared."""
-    for name in [name for name in now.rules if name in was.rules]:
-        before, after = (sum(side.rules[name]) / len(side.rules[name]) for side in (was, now))
-        found = rules.get(name, RuleChange(rule=name))
-        if after < before:
-            rules[name] = replace(found, broken=(*found.broken, case))
-        elif after > before:
-            rules[name] = replace(found, mended=(*found.mended, case))
 
 
 def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tuple[CaseComparison, CasePairs]:

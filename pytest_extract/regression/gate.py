@@ -35,7 +35,6 @@ from pytest_extract.regression.compare import (
     Change,
     Comparison,
     FieldChange,
-    RuleChange,
     VariantComparison,
     compare,
     compare_with_variant,
@@ -692,7 +691,7 @@ def _falls_text(falls: Falls) -> str:
 
 
 def _note_texts(facts: Facts) -> list[str]:
-    """Return falls that are beyond noise and too small, rules, and what the comparison leaves out."""
+    """Return falls that are beyond noise and too small, and what the comparison leaves out."""
     notes: list[str] = []
     for test in facts.tests:
         if test.beyond_noise and test.fall < SMALLEST_FALL and test.drop > 0:
@@ -700,23 +699,12 @@ def _note_texts(facts: Facts) -> list[str]:
             fall = f"{_of(test.variant, test.title)} fell by {_points(test.drop)}, beyond noise"
             notes.append(f"{fall}, but {what} by less than {_points(SMALLEST_FALL)}, which is no fall")
     variants = facts.comparison.variants
-    notes += [_of(variant.label, _rule_change_text(change)) for variant in variants for change in variant.rules]
     rows = [row for variant in variants for row in variant.compared]
     for tag in facts.rules.by:
         if rows and not any(row.slices.get(tag) is not None for row in rows):
             known = {name for row in rows for name in row.slices}
             notes.append(f"no compared case has the tag {tag!r}{nearest(tag, known)}")
     return notes + [_of(variant.label, note) for variant in variants for note in _left_out_notes(variant)]
-
-
-def _rule_change_text(change: RuleChange) -> str:
-    """Return `rule start <= end: broken in 2 documents that kept it before (c1, c2), kept in 1 that broke it (c3)`."""
-    parts = [
-        f"{verb} {plural(len(cases), 'document')} that {before} it before ({_names(cases)})"
-        for verb, before, cases in (("broken in", "kept", change.broken), ("kept in", "broke", change.mended))
-        if cases
-    ]
-    return f"rule {change.rule}: {', '.join(parts)}"
 
 
 def _left_out_notes(variant: VariantComparison) -> list[str]:

@@ -45,7 +45,7 @@ from pytest_extract.report.lines import line, safe_prose
 from pytest_extract.report.run_report import gate_lines
 from pytest_extract.results import ResultsReader, read_results
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Version of the JSON."""
 
 
@@ -60,8 +60,6 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
     parser.add_argument("after", type=Path, metavar="B", help="results file")
-    parser.add_argument("--before-variant", metavar="VARIANT", help="compare this variant (model, prompt) of A only")
-    parser.add_argument("--after-variant", metavar="VARIANT", help="compare this variant (model, prompt) of B only")
     parser.add_argument(
         "--inconclusive", choices=("pass", "warn", "fail"), help="exit 0, 0 or 1 if UNDECIDED (default 3)"
     )
@@ -91,18 +89,10 @@ def run_compare(args: argparse.Namespace) -> int:
     for name in rules.by:
         if name not in known:
             raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, known)}")
-    earlier, later = (
-        _of_variant(side.snapshot, variant)
-        for side, variant in ((before, args.before_variant), (after, args.after_variant))
-    )
-    is_same_run = before.run is not None and before.run.has_same_content(after.run)
-    if (args.before_variant is None) is not (args.after_variant is None) and is_same_run:
-        missing = "--after-variant" if args.after_variant is None else "--before-variant"
-        raise ConfigError(f"A and B are the same run: a comparison of its variants needs {missing} too")
-    judged = evaluate_gate(earlier, later, rules, same_run=args.before_variant == args.after_variant and is_same_run)
+    judged = evaluate_gate(before.snapshot, after.snapshot, rules)
     for run in filter(None, (before.run, after.run)):
         note_torn("compare", run)
-    shown = resolutions(earlier, rules)
+    shown = resolutions(before.snapshot, rules)
     if args.json:
         write_json(comparison_record(judged, shown))
     else:
@@ -135,16 +125,6 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
     return Side(snapshot(reviewed), reader)
-
-
-def _of_variant(states: Snapshot, variant: str | None) -> Snapshot:
-    """Return the part of a snapshot that is of one variant, all for None. Raises ConfigError for an unknown one."""
-    if variant is None:
-        return states
-    variants = {key.variant for key in states}
-    if variant not in variants:
-        raise ConfigError(f"no variant {variant!r}{nearest(variant, variants)}")
-    return {key: state for key, state in states.items() if key.variant == variant}
 
 
 def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) -> dict[str, Json]:

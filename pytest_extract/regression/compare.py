@@ -74,12 +74,10 @@ class CaseComparison:
     `cost_usd` and `latency_s`: mean of a call before and after, None where one is unknown or the later run replayed.
     `failed_whole`: number of such runs before and after. `measure_runs`: each measure in each run before and after;
     `measures_differ`: they count known failures, or fields whose gold or metric changed.
-    `same_setup`: no known input of the case changed between the two sides. `settled`: no unknown input can have changed
-    either, because the later outputs are recordings or both sides are one run (the provider of a model that is called
-    again may have changed it). `replayed`: the later outputs are recordings;
-    `other_code`: some of another version of the extractor's code. `builds`: the models that served the calls
-    before and after, as their providers name them, None where a side does not know. `apart`: number of fields that
-    cannot be compared; `why`: the reason for them, or for the whole case.
+    `same_setup`: no known input of the case changed between the two sides. `replayed`: the later outputs are
+    recordings; `other_code`: some of another version of the extractor's code. `builds`: the models that served the
+    calls before and after, as their providers name them, None where a side does not know. `apart`: number of fields
+    that cannot be compared; `why`: the reason for them, or for the whole case.
     """
 
     case: str
@@ -102,12 +100,16 @@ class CaseComparison:
     latency_s: tuple[float, float] | None = None
     slices: Mapping[str, Json] = field(default_factory=dict)
     same_setup: bool = False
-    settled: bool = False
     replayed: bool = False
     other_code: bool = False
     builds: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     apart: int = 0
     why: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether no input can have changed: of recordings; a model that is called may be another behind its name."""
+        return self.same_setup and self.replayed
 
     @property
     def change(self) -> float:
@@ -363,15 +365,10 @@ def _same_setup(was: CaseState, now: CaseState) -> bool:
     return was.variant == now.variant and known and all(same_digest(was, now, name) for name in names)
 
 
-def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Comparison:
-    """Compare two snapshots, variant with variant (with one variant on each side: whatever the two are called).
-
-    `same_run`: both are known to be one and the same run, so that nothing can have changed between them.
-    """
+def compare(before: Snapshot, after: Snapshot) -> Comparison:
+    """Compare two snapshots, variant with variant (with one variant on each side: whatever the two are called)."""
     variants = match_variants(before, after)
-    return Comparison(
-        variants=tuple(compare_variants(before, after, old, new, same_run=same_run) for old, new in variants)
-    )
+    return Comparison(variants=tuple(compare_variants(before, after, old, new) for old, new in variants))
 
 
 def compare_with_variant(states: Snapshot, base: str) -> Comparison:
@@ -417,9 +414,7 @@ def cases_of_variants(
     return was, now
 
 
-def compare_variants(
-    before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
-) -> VariantComparison:
+def compare_variants(before: Snapshot, after: Snapshot, old: str | None, new: str | None) -> VariantComparison:
     """Compare one variant of a snapshot with one variant of another (or of the same one: two models of one run)."""
     was, now = cases_of_variants(before, after, old, new)
     cases: list[CaseComparison] = []
@@ -428,7 +423,7 @@ def compare_variants(
     compared: list[CasePairs] = []
     for case in sorted({*was, *now}):
         row, pairs = _compare_case(case, was.get(case), now.get(case))
-        cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
+        cases.append(row)
         compared.append(pairs)
         fields += [change for change in (*pairs.gates, *pairs.failing) if change.before != change.after]
         known += [f"{case}: {path}" for path in pairs.known]
@@ -463,7 +458,6 @@ def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tu
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now)), pairs
     overall, whole, kinds = pairs.overall(), pairs.failed_whole(), Counter(change.kind for change in pairs.failing)
     before, after = overall.means
-    same_setup = _same_setup(was, now)
     return replace(
         row,
         kind=_change_of(overall.loss, {*kinds, *(change.kind for change in pairs.gates)}),
@@ -481,8 +475,7 @@ def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tu
         measures_differ=bool(pairs.known) or Change.INCOMPARABLE in pairs.apart.values(),
         cost_usd=_both(was.cost_usd, now.cost_usd) if not now.replayed else None,
         latency_s=_both(was.latency_s, now.latency_s) if not now.replayed else None,
-        same_setup=same_setup,
-        settled=same_setup and now.replayed,
+        same_setup=_same_setup(was, now),
         replayed=now.replayed,
         other_code=now.other_code,
         builds=(was.builds, now.builds) if was.builds and now.builds else None,

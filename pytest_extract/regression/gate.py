@@ -303,17 +303,16 @@ def evaluate_gate(
     after: Snapshot,
     rules: Rules | None = None,
     *,
-    same_run: bool = False,
     level: float | None = None,
     confirm: bool = True,
 ) -> GateDecision:
-    """Compare two snapshots and decide. `same_run`: both are known to be one and the same run; the rest as in `decide`.
+    """Compare two snapshots and decide; `level` and `confirm` as in `decide`.
 
     Raises ConfigError if `rules.measure` names a measure that the cases do not have.
     """
     if any(state.origin is Origin.SAMPLE for state in after.values()):  # else the run is compared case by case
         before, after = counted_states(before), counted_states(after)
-    return decide(compare(before, after, same_run=same_run), rules, level=level, confirm=confirm)
+    return decide(compare(before, after), rules, level=level, confirm=confirm)
 
 
 def evaluate_base(

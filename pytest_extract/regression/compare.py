@@ -16,7 +16,6 @@ from typing import Final, TypeAlias
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats import Runs
 from pytest_extract.core.values import MISSING, Json, Missing, at_or_below, places_around
-from pytest_extract.files import end_alike
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Snapshot
 
 Verdicts: TypeAlias = tuple[bool, ...]
@@ -393,24 +392,11 @@ def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, 
 def cases_of_variants(
     before: Snapshot, after: Snapshot, old: str | None, new: str | None
 ) -> tuple[dict[str, CaseState], dict[str, CaseState]]:
-    """Return the cases of a variant before and of one after by their names (`file::id`), in their order.
-
-    Where no name is on both sides, the runs may have been started from different folders: then a case has the name that
-    it has after, if the path of one of its files ends as the other's.
-    """
+    """Return the cases of a variant before and of one after by their names (`file::id`), in their order."""
     was, now = (
         {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
         for states, variant in ((before, old), (after, new))
     )
-    if was.keys().isdisjoint(now):
-        names: dict[str, list[str]] = defaultdict(list)
-        for case, state in now.items():
-            names[state.case_id].append(case)
-        renamed = {
-            next((name for name in names[state.case_id] if end_alike(case, name)), case): state
-            for case, state in was.items()
-        }
-        was = renamed if len(renamed) == len(was) else was
     return was, now
 
 

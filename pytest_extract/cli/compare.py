@@ -28,8 +28,8 @@ from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.core.words import percent, plural
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER
-from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
-from pytest_extract.regression.baseline import Resolution, load_baseline, resolutions
+from pytest_extract.files import MOST_BULK_BYTES, open_regular
+from pytest_extract.regression.baseline import Resolution, read_baseline, resolutions
 from pytest_extract.regression.compare import compare, gate_label
 from pytest_extract.regression.facts import Rules, Subject, read_rule, run_tests
 from pytest_extract.regression.gate import (
@@ -47,6 +47,8 @@ from pytest_extract.results import ResultsReader, read_results
 
 FORMAT: Final = 5
 """Version of the JSON."""
+_BEGIN: Final = 100
+"""Bytes that tell a baseline from a results file."""
 
 
 class Side(NamedTuple):
@@ -115,13 +117,11 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     """
     try:
         with open_regular(path, MOST_BULK_BYTES) as file:
-            first = file.readline()
-        if not first.startswith((b'{"format":', b"PAR1")):
-            baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
-            if baseline is not None:
-                return Side(baseline.cases, None)
-    except (OSError, UnicodeDecodeError, StoreError) as error:
-        raise StoreError(f"{path}: {'' if isinstance(error, StoreError) else 'cannot be read: '}{error}") from error
+            begin = file.read(_BEGIN)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error}") from error
+    if re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"(kind|cases)"', begin):  # which no line of results begins with
+        return Side(read_baseline(path).cases, None)
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
     return Side(snapshot(reviewed), reader)

@@ -169,31 +169,21 @@ def dump_baseline(baseline: Baseline) -> str:
     return _sorted_json(record, 0) + "\n"
 
 
-def load_baseline(text: str) -> Baseline | None:
-    """Read what `dump_baseline` wrote; None for a text that is no baseline of any version, but, say, a results file.
-
-    Raises StoreError, saying what to do, for a damaged one.
-    """
+def load_baseline(text: str) -> Baseline:
+    """Read what `dump_baseline` wrote. Raises StoreError, saying what to do, for anything else."""
     try:
         record = json.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict) or record.get("kind") != KIND:
-        return None
-    if record.get("version") != VERSION:
-        raise StoreError(
-            f"a baseline of version {record.get('version')!r}, this is version {VERSION}: "
-            "use the pytest-extract that wrote it, or remove it and write it anew with --extract-update-baseline"
-        )
-    try:
+        kind, version = record["kind"], record["version"]
+        if (kind, version) != (KIND, VERSION):
+            raise ValueError(f"kind {kind!r:.60}, version {version!r:.60}")  # noqa: TRY301
         cases = {
             CaseKey(case, variant): _checked(from_json(CaseState, entry))
             for case, variants in record["cases"].items()
             for variant, entry in variants.items()
         }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise StoreError(
-            f"a damaged baseline ({type(error).__name__}: {error}); "
+            f"no baseline of version {VERSION}, or a damaged one ({type(error).__name__}: {error}); "
             "remove it and write it anew with --extract-update-baseline"
         ) from error
     return Baseline(cases=cases)
@@ -318,21 +308,15 @@ _OFF: Final = frozenset({"", "0", "false", "no", "off"})
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline. Raises StoreError with the path: not there, unreadable, none, another version, damaged."""
+    """Read a baseline. Raises StoreError, with the path and what to do, where it is not there or damaged."""
     try:
-        baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
+        return load_baseline(read_regular_text(path, MOST_BULK_BYTES))
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such baseline; write one with --extract-update-baseline") from error
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     except StoreError as error:
         raise StoreError(f"{path}: {error}") from error
-    if baseline is None:
-        raise StoreError(
-            f"{path}: not a baseline, or a damaged one (a merge conflict?); "
-            "remove it and write it anew with --extract-update-baseline"
-        )
-    return baseline
 
 
 def in_ci(environment: Mapping[str, str]) -> bool:

@@ -164,7 +164,7 @@ def test_ci_writes_no_baseline_unless_forced(suite, monkeypatch):
         (["--extract-rule=alpha=2"], "*alpha must be above 0 and below 1*"),
         ([UPDATE, "--extract-baseline=folder"], "*cannot write *folder: it is a folder; name a file*"),
         ([UPDATE, "--extract-baseline=file/base.json"], "*cannot write *base.json: *; name a file*"),
-        ([UPDATE, "--extract-baseline=file"], f"*file: not a baseline, or a damaged one*; * write it anew with {UPDATE}*"),
+        ([UPDATE, "--extract-baseline=file"], f"*file: no baseline of version 2, or a damaged one*; * write it anew with {UPDATE}*"),
         ([UPDATE, "all.extract.yaml"], f"*must be one of replace, add; put all.extract.yaml before {UPDATE}, or give {UPDATE}=replace"),
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ from _pytest.runner import runtestprotocol
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.words import plural
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
@@ -31,7 +31,6 @@ from pytest_extract.regression.gate import (
     FIRST_SHARE,
     Answer,
     GateDecision,
-    Spent,
     VariantPlan,
     confirm,
     decide_confirmed,
@@ -407,7 +406,8 @@ def _confirmed(
     }
     before = held or after
     comparison = Comparison(variants=tuple(compare_variants(before, after, plan.before, plan.after) for plan in plans))
-    confirmation = confirm(first.comparison, plans, comparison, _spent(results), first.rules)
+    spent = Spending.of(filter(None, results))
+    confirmation = confirm(first.comparison, plans, comparison, spent, first.rules)
     if not confirmation.enough:
         broken = [result for result in results if result is not None and result.outcome is not Outcome.FAILED]
         whys = dict.fromkeys(result.why for result in broken if result.why)
@@ -531,12 +531,3 @@ def _run(session: pytest.Session, run_results: RunResults, items: Sequence[Extra
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
     return results
-
-
-def _spent(results: Iterable[CaseResult | None]) -> Spent:
-    attempts = [attempt for result in results if result is not None for attempt in result.attempts]
-    called = [attempt for attempt in attempts if not attempt.recorded]
-    costs = [attempt.cost_usd for attempt in called if attempt.score is not None]
-    known = [cost for cost in costs if cost is not None]
-    cost_usd = sum(known) if len(known) == len(costs) else None
-    return Spent(calls=len(called), recorded=len(attempts) - len(called), cost_usd=cost_usd)

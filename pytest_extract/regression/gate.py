@@ -24,7 +24,7 @@ from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.aggregate.slices import tag_text
-from pytest_extract.core.case_result import CaseResult, Origin
+from pytest_extract.core.case_result import CaseResult, Origin, Spending
 from pytest_extract.core.stats import Bounds
 from pytest_extract.core.values import ROUNDING, nearly
 from pytest_extract.core.words import listed, plural
@@ -100,29 +100,17 @@ class VariantPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What the fresh runs took: calls, outputs that were replayed from recordings, and the cost of the calls in USD.
-
-    `cost_usd` is None where the price of a call is unknown.
-    """
-
-    calls: int = 0
-    recorded: int = 0
-    cost_usd: float | None = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation(Facts):
     """What the fresh runs show: their tests, worst first, and the change of each variant over the cases run again.
 
     `fallen`: the tests that are beyond noise, and whose fall is at least `SMALLEST_FALL` of the suite. `enough`: so
-    many cases were run again that a fall in all of them is beyond noise.
+    many cases were run again that a fall in all of them is beyond noise. `spent`: what the fresh runs took.
     """
 
     plans: tuple[VariantPlan, ...]
     fallen: tuple[TestResult, ...]
     enough: bool
-    spent: Spent
+    spent: Spending
 
     @property
     def planned(self) -> int:
@@ -229,7 +217,7 @@ def held_runs(states: Mapping[str, CaseState]) -> dict[str, int]:
 
 
 def confirm(
-    first: Comparison, plans: Sequence[VariantPlan], fresh: Comparison, spent: Spent, rules: Rules
+    first: Comparison, plans: Sequence[VariantPlan], fresh: Comparison, spent: Spending, rules: Rules
 ) -> Confirmation:
     """Test the fresh runs, at the rest of alpha. `first`: the comparison of the first runs."""
     only = {plan.label: plan.suspects for plan in plans}
@@ -657,12 +645,9 @@ def _fresh_text(confirmation: Confirmation, test: TestResult) -> str:
 
 
 def spent_text(confirmation: Confirmation) -> str:
-    """Return `the confirmation took 20 calls, $0.20`."""
+    """Return `the confirmation took 20 calls, $0.20`; an output that was recorded is no call."""
     spent = confirmation.spent
-    parts = [plural(spent.calls, "call")] if spent.calls or not spent.recorded else []
-    parts += [_money(spent.cost_usd)] if spent.calls else []
-    parts += [f"{plural(spent.recorded, 'output')} replayed from recordings"] if spent.recorded else []
-    return f"the confirmation took {', '.join(parts)}"
+    return f"the confirmation took {plural(spent.calls, 'call')}, {_money(None if spent.unpriced else spent.cost_usd)}"
 
 
 # what the suite can show

@@ -23,6 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from pytest_extract.core.case_result import Spending
 from pytest_extract.core.stats import Runs, mcnemar
 from pytest_extract.regression.baseline import resolution_of
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, PatternComparison, VariantComparison
@@ -31,7 +32,6 @@ from pytest_extract.regression.gate import (
     FIRST_SHARE,
     MOST_CONFIRMED,
     Answer,
-    Spent,
     confirm,
     decide,
     decide_confirmed,
@@ -235,7 +235,7 @@ def confirmed(draw: Draw, before: np.ndarray, after: np.ndarray) -> tuple[Answer
     was, now = draw(plan.runs, plan.runs)
     numbers = [int(case.removeprefix("s::")) for case in plan.cases]
     fresh = comparison_of(before[1:] if held else was, now, numbers)
-    found = confirm(first.comparison, [plan], fresh, Spent(), RULES)
+    found = confirm(first.comparison, [plan], fresh, Spending(), RULES)
     return decide_confirmed(first, found).answer, plan.calls
 
 

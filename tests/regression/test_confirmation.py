@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_extract.core.case_result import Spending
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.facts import Rules, Subject, run_tests
 from pytest_extract.regression.gate import (
     FIRST_SHARE,
     Answer,
-    Spent,
     confirm,
     decide,
     decide_confirmed,
@@ -66,7 +66,7 @@ def decided(wrong_now, fresh_before, fresh_now, cases=40, runs=3):
         {key: each for key, each in run(wrong, runs=runs).items() if key.case in plan.cases}
         for wrong in (fresh_before, fresh_now)
     ]
-    found = confirm(first.comparison, [plan], compare(*sides), Spent(calls=9), RULES)
+    found = confirm(first.comparison, [plan], compare(*sides), Spending(calls=9), RULES)
     return first, found, decide_confirmed(first, found)
 
 
@@ -147,7 +147,7 @@ def test_a_fall_that_does_not_come_back_is_not_worse(wrong_now, runs, answers, r
 def test_without_a_fresh_result_the_first_runs_decide():
     first = decide(compare(run({}), run(dead(1, 2, 3))), RULES, level=LEVEL)
     plan = planned(run({}), run(dead(1, 2, 3)))
-    last = decide_confirmed(first, confirm(first.comparison, [plan], compare({}, {}), Spent(), RULES))
+    last = decide_confirmed(first, confirm(first.comparison, [plan], compare({}, {}), Spending(), RULES))
     assert (last.answer, last.reasons) == (first.answer, first.reasons)
 
 
@@ -197,7 +197,7 @@ def test_without_a_change_the_gate_with_its_confirmation_cries_wolf_in_at_most_f
             continue
         sides = suite(source, cases=20, fields=6, chances=(steady(0.8),) * 2, runs=plan.runs)
         fresh = compare(*({key: each for key, each in side.items() if key.case in plan.cases} for side in sides))
-        found = confirm(first.comparison, [plan], fresh, Spent(), RULES)
+        found = confirm(first.comparison, [plan], fresh, Spending(), RULES)
         confirmed += bool(found.fallen)
         worse += first.answer is WORSE or bool(found.fallen)  # more often than the gate says it
     assert confirmed <= 6  # 2.5 % of 80, and three standard errors

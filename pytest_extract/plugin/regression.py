@@ -360,24 +360,26 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
         if not all(rests_on_few(first.tests, effect, rules, most) for effect in effects):
             return []
     variants = {variant.label: variant for variant in first.comparison.variants}
-    found: list[VariantPlan | str] = []
+    plans: list[VariantPlan] = []
+    reasons: list[str] = []
     for effect in effects:
         variant = variants[effect.variant]
         pairs, held = sides.get((variant.before, variant.after), _Compared({}, None))
-        if not pairs:
-            found.append("no case is on both sides")
-        elif held is None:
-            found.append(plan_variant(variant, first.tests, rules, most=most, among=frozenset(pairs)))
+        if held is None:
+            plan = plan_variant(variant, first.tests, rules, most=most, among=frozenset(pairs))
         elif not held:
-            found.append(f"the baseline has one run of each case; {_STORE_MORE}")
+            reasons.append(f"the baseline has one run of each case; {_STORE_MORE}")
+            continue
         else:
             was = {CaseKey(name, variant.before): pair.before.with_runs(0, 1) for name, pair in pairs.items()}
             now = {CaseKey(name, variant.after): pair.after for name, pair in pairs.items()}
             variant = compare_variants(was, now, variant.before, variant.after)
             tests = run_tests(Comparison(variants=(variant,)), rules).results
-            found.append(plan_variant(variant, tests, rules, most=most, held=held))
-    plans = [plan for plan in found if isinstance(plan, VariantPlan)]
-    reasons = [why for why in found if isinstance(why, str)]
+            plan = plan_variant(variant, tests, rules, most=most, held=held)
+        if plan is None:
+            reasons.append("none of the cases that fell can run again often enough to show a fall")
+        else:
+            plans.append(plan)
     if reasons and first.answer is not Answer.PASS and (not plans or first.answer is Answer.WORSE):
         raise _Unconfirmed("; ".join(dict.fromkeys(reasons)))
     return plans

@@ -150,40 +150,32 @@ def plan_variant(
     most: int,
     held: Mapping[str, int] | None = None,
     among: Collection[str] | None = None,
-) -> VariantPlan | str:
-    """Plan the confirmation of a variant by the comparison that may choose, and its tests; or say why there is none.
+) -> VariantPlan | None:
+    """Plan the confirmation of a variant by the comparison that may choose, and its tests; None where it shows nothing.
 
     `held`: number of baseline runs of each case that were kept out of the comparison; None where both sides are called.
     `among`: the cases that can be run again, all of them by default. At most `most` cases, and four calls for each of
     these in all, so that fewer cases have more runs. Where cases died, these alone run again: beside others they would
     have too few runs to show it.
     """
-    found = suspects_of(variant.label, tests)
-    if not found:
-        return "nothing fell by more than luck gives every other time"
-    suspects = tuple(test.suspect for test in found)
+    suspects = tuple(test.suspect for test in suspects_of(variant.label, tests))
     dead = find_collapse(variant, rules)
     fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(variant, suspect, rules))
     if dead is not None and dead.weight is not Weight.TOLD:
         fell = dict.fromkeys(dead.cases)
     cases = [case for case in fell if (among is None or case in among) and (held is None or held.get(case, 0) > 0)]
-    cases = cases[:most]
-    if not cases:
-        return f"none of the {len(fell)} cases that fell can be run again" if fell else "no case fell"
-    level = _level(rules)
+    cases, level = cases[:most], _level(rules)
 
     def smallest(runs: int) -> float:
         return smallest_p((runs if held is None else held[case], runs) for case in cases)
 
-    limit = CALLS_OF_A_CASE * most // (len(cases) * (2 if held is None else 1))
+    limit = CALLS_OF_A_CASE * most // (max(1, len(cases)) * (2 if held is None else 1))
     runs = next(
         (count for count in range(_FEWEST_RUNS, limit + 1) if smallest(count) <= level / _SPARE),
         max(limit, _FEWEST_RUNS),
     )
-    if smallest(runs) > level:
-        more = " of the baseline, which has too few runs" if held is not None else ""
-        count = f"{runs} fresh runs of {plural(len(cases), 'case')}{more}"
-        return f"{count} cannot show a fall: even one in every run may be luck"
+    if smallest(runs) > level:  # of no case, it is 1
+        return None
     return VariantPlan(
         before=variant.before,
         after=variant.after,
@@ -608,7 +600,7 @@ def advice_texts(facts: Facts, *, confirm: bool) -> list[str]:
             found.append(_of(label, f"look first at {_names(effect.fell)}"))
         if confirm and label in doubtful:
             plan = plan_variant(variant, facts.tests, facts.rules, most=MOST_CONFIRMED)
-            if isinstance(plan, VariantPlan):
+            if plan is not None:
                 found.append(_of(label, _confirm_text(plan, variant.cost_usd)))
     return found
 

@@ -230,7 +230,7 @@ def confirmed(draw: Draw, before: np.ndarray, after: np.ndarray) -> tuple[Answer
     plan = plan_variant(
         variant, tests, RULES, most=MOST_CONFIRMED, held={row.case: held for row in variant.cases} if held else None
     )
-    if isinstance(plan, str):
+    if plan is None:
         return first.answer, 0
     was, now = draw(plan.runs, plan.runs)
     numbers = [int(case.removeprefix("s::")) for case in plan.cases]

@@ -101,16 +101,16 @@ def test_fewer_cases_have_more_runs_and_never_more_calls_than_four_a_case(fell, 
     assert (len(plan.cases), plan.runs, plan.calls) == (min(fell, most), runs, calls)
 
 
-def test_what_could_show_nothing_is_not_planned_and_says_why():
-    assert "cannot show a fall" in planned(run({}), run(dead(1)), most=1)
-    assert "cannot show a fall" in planned(run({}), run(dead(1)), held={"s::01": 1})
-    assert "luck" in planned(run(dead(1, 2, 3)), run(dead(4, 5)))
+def test_what_could_show_nothing_is_not_planned():
+    assert planned(run({}), run(dead(1)), most=1) is None
+    assert planned(run({}), run(dead(1)), held={"s::01": 1}) is None
+    assert planned(run(dead(1, 2, 3)), run(dead(4, 5))) is None
 
 
 def test_only_cases_that_can_run_again_are_planned():
     before, after = run({}), run(dead(1, 2, 3))
     assert planned(before, after, among={"s::02", "s::03"}).cases == ("s::02", "s::03")
-    assert planned(before, after, among=set()) == "none of the 3 cases that fell can be run again"
+    assert planned(before, after, among=set()) is None
     assert planned(before, after, held={"s::02": 4}).cases == ("s::02",)
 
 
@@ -192,7 +192,7 @@ def test_without_a_change_the_gate_with_its_confirmation_cries_wolf_in_at_most_f
         before, after = suite(source, cases=20, fields=6, chances=(steady(0.8),) * 2)
         first = decide(compare(before, after), RULES, level=LEVEL)
         plan = planned(before, after)
-        if isinstance(plan, str):
+        if plan is None:
             worse += first.answer is WORSE
             continue
         sides = suite(source, cases=20, fields=6, chances=(steady(0.8),) * 2, runs=plan.runs)

@@ -67,55 +67,41 @@ def resolutions(states: Snapshot, rules: Rules) -> list[Resolution]:
     for key, state in counted_states(states).items():
         if not state.lost and (pairs := pair_case(key.case, state, state)).fields:
             by_variant.setdefault(key.variant, []).append(pairs)
-    return [
-        resolution_of(
-            variant,
-            [pairs.overall().before for pairs in cases],
-            [{name: runs.before for name, runs in pairs.by_pattern().items()} for pairs in cases],
-            fields=sum(pairs.fields for pairs in cases) / len(cases),
-            patterns=len({name for pairs in cases for name in pairs.sizes}),
-            alpha=rules.alpha,
-        )
-        for variant, cases in sorted(by_variant.items())
-    ]
+    return [resolution_of(variant, cases, rules.alpha) for variant, cases in sorted(by_variant.items())]
 
 
-def resolution_of(
-    variant: str,
-    wrong: Sequence[Values],
-    wrong_by_pattern: Sequence[Mapping[str, Values]],
-    *,
-    fields: float,
-    patterns: int,
-    alpha: float,
-) -> Resolution:
-    """Return what cases show, by the share of wrong fields in each run: of all, and of each pattern that ever failed.
-
-    `fields`: the mean number of fields of a case; `patterns`: how many field patterns there are.
-    """
-    runs = min(map(len, wrong))
-    failing = {name for found in wrong_by_pattern for name in found}
-    mean_noise = _noise(wrong)
+def resolution_of(variant: str, cases: Sequence[CasePairs], alpha: float) -> Resolution:
+    """Return what the cases of a variant show, each paired with itself."""
+    shares, by_pattern = [pairs.overall().before for pairs in cases], [pairs.by_pattern() for pairs in cases]
+    failing = {name for found in by_pattern for name in found}
+    runs, fields = min(map(len, shares)), sum(pairs.fields for pairs in cases) / len(cases)
+    mean_noise = _noise(shares)
     field_noise = math.fsum(
-        _noise([found.get(name, (0,) * len(side)) for found, side in zip(wrong_by_pattern, wrong, strict=True)])
+        _noise(
+            [
+                found[name].before if name in found else (0.0,) * pairs.runs[0]
+                for found, pairs in zip(by_pattern, cases, strict=True)
+            ]
+        )
         for name in failing
     )
-    field_noise /= max(1, patterns)
+    field_noise /= len({name for pairs in cases for name in pairs.sizes})
     head, tail = alpha * OVERALL_SHARE, alpha * (1 - OVERALL_SHARE) / (len(failing) + 1)
 
-    def falls(cases: int, runs: int) -> Falls:
+    def falls(more_cases: int, more_runs: int) -> Falls:
+        size = len(cases) + more_cases, runs + more_runs
         return Falls(
-            mean=_smallest_fall(cases, runs, level=head, noise=mean_noise, fields=fields),
-            field=_smallest_fall(cases, runs, level=tail, noise=field_noise, fields=1),
+            mean=_smallest_fall(*size, level=head, noise=mean_noise, fields=fields),
+            field=_smallest_fall(*size, level=tail, noise=field_noise, fields=1),
         )
 
     return Resolution(
         variant=variant,
-        cases=len(wrong),
+        cases=len(cases),
         runs=runs,
-        now=falls(len(wrong), runs),
-        more_cases=falls(len(wrong) + MORE_CASES, runs),
-        more_runs=falls(len(wrong), runs + MORE_RUNS),
+        now=falls(0, 0),
+        more_cases=falls(MORE_CASES, 0),
+        more_runs=falls(0, MORE_RUNS),
     )
 
 

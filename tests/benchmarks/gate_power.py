@@ -26,7 +26,15 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.stats import Runs, mcnemar
 from pytest_extract.regression.baseline import resolution_of
-from pytest_extract.regression.compare import CaseComparison, Change, Comparison, PatternComparison, VariantComparison
+from pytest_extract.regression.compare import (
+    CaseComparison,
+    CasePairs,
+    Change,
+    Comparison,
+    FieldChange,
+    PatternComparison,
+    VariantComparison,
+)
 from pytest_extract.regression.facts import Rules, run_tests
 from pytest_extract.regression.gate import (
     FIRST_SHARE,
@@ -329,11 +337,18 @@ FIELDS = 10
 
 def stated(before: np.ndarray) -> float:
     """Return the smallest fall of the mean that a suite is said to show, by the runs of its baseline."""
-    wrong = ~before
-    cases, overall = wrong.transpose(1, 2, 0).astype(int).tolist(), [tuple(side) for side in wrong.mean(2).T.tolist()]
-    failing = [{f"f{place}": tuple(runs) for place, runs in enumerate(case) if any(runs)} for case in cases]
-    size = wrong.shape[2]
-    return resolution_of("", overall, failing, fields=size, patterns=size, alpha=RULES.alpha).now.mean or 1.0
+    sizes = {f"f{place}": 1 for place in range(before.shape[2])}
+
+    def pairs(case: list[list[bool]]) -> CasePairs:
+        failing = [
+            FieldChange(case="", path=name, pattern=name, kind=Change.UNCHANGED, before=0, after=0, runs=(runs, runs))
+            for name, runs in zip(sizes, map(tuple, case), strict=True)
+            if not all(runs)
+        ]
+        return CasePairs(runs=(len(before),) * 2, sizes=sizes, failing=tuple(failing))
+
+    cases = [*map(pairs, before.transpose(1, 2, 0).tolist())]
+    return resolution_of("", cases, RULES.alpha).now.mean or 1.0
 
 
 def fall_of(

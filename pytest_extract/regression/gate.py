@@ -18,6 +18,7 @@ the others confirm.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -412,7 +413,6 @@ _MOST_LOST: Final = 0.1  # share of cases that may be lost to outages before the
 _MOST_GONE: Final = 0.5  # share of the earlier cases that may be missing: the few that remain may not stand for them
 
 _MOST_KINDS: Final = 3
-_MOST_ALIKE: Final = 3
 
 
 def _worse_texts(facts: Facts) -> list[str]:
@@ -431,20 +431,15 @@ def _dead_text(found: Collapse) -> str:
 
 
 def _fall_texts(facts: Facts, found: Sequence[TestResult]) -> list[str]:
-    """Return a sentence a fall, the worst first; fields that fell by the same in the same documents share one."""
+    """Return a sentence a fall, the worst first."""
     means = {test.variant for test in found if test.subject is Subject.OVERALL}
     shown = [test for test in found if test.subject is not Subject.COMPLETE or test.variant not in means]
     shown.sort(key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted, -test.drop))
-    names: dict[tuple[str, str], list[str]] = {}
-    for test in shown:
-        names.setdefault((test.variant, _fall_text(test, facts)), []).append(test.name)
-    return [
-        _of(variant, f"{listed([*filter(None, alike)], _MOST_ALIKE)}{text}") for (variant, text), alike in names.items()
-    ]
+    return [_of(test.variant, _fall_text(test, facts)) for test in shown]
 
 
 def _fall_text(test: TestResult, facts: Facts) -> str:
-    """Describe a fall, without the name of the field or tag.
+    """Return the fall of a mean, a field or a tag.
 
     `fields right 95.0 %, was 100.0 %: worse in 2 of 40 documents (c1, c2), better in 0 (p = 0.012 after correction)`.
     """
@@ -472,7 +467,7 @@ def _fall_text(test: TestResult, facts: Facts) -> str:
     prompts = {row.case: tag_text(row.slices, "prompt") for row in variant.compared}
     shared = {prompts[case] for case in fell}
     prompt = f", all with {shared.pop()}" if len(shared) == 1 < len({*prompts.values()}) else ""
-    return f"{level}: {count}{prompt}{whole}{mistakes} ({how})"
+    return f"{test.name}{level}: {count}{prompt}{whole}{mistakes} ({how})"
 
 
 def level_text(effect: Effect) -> str:
@@ -481,26 +476,15 @@ def level_text(effect: Effect) -> str:
 
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:
-    """Return `; new mistakes: 10 power of ten (1,000 times the gold), 2 others`; empty if no mistake has a name.
-
-    What a kind means here is said where it is the same for all of several values.
-    """
-    worse = [change for change in changes if change.after < change.before]
+    """Return `; new mistakes: 10 power of ten, 2 truncated`, the commonest kinds; empty if no mistake has a name."""
     named = {  # a mistake of several values, such as swapped columns, once
-        (change.case, change.mistake.paths): change.mistake for change in worse if change.mistake is not None
+        (change.case, change.mistake.paths): change.mistake.kind
+        for change in changes
+        if change.after < change.before and change.mistake is not None
     }
-    texts: dict[str, list[str]] = {}
-    for mistake in named.values():
-        texts.setdefault(mistake.kind.replace("_", " "), []).append(mistake.text)
-    ranked = sorted(texts.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_KINDS]
-    parts = [
-        f"{len(found):,} {kind}" + (f" ({found[0]})" if len(found) > 1 and len({*found}) == 1 else "")
-        for kind, found in ranked
-    ]
-    left = sum(change.mistake is None for change in worse) + len(named) - sum(len(found) for _, found in ranked)
-    if parts and left:
-        parts.append(f"{left:,} other{'s' * (left > 1)}")
-    return f"; new mistakes: {', '.join(parts)}" if parts else ""
+    kinds = Counter(named.values()).most_common(_MOST_KINDS)
+    told = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in kinds)
+    return f"; new mistakes: {told}" if told else ""
 
 
 def _rule_texts(facts: Facts) -> list[str]:
@@ -632,8 +616,7 @@ def _fresh_text(confirmation: Confirmation, test: TestResult) -> str:
     compared = len(confirmation.variant(test.variant).compared)
     count = f"{compared} of the {planned} documents" if compared < planned else plural(planned, "document")
     before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
-    fall = f"{test.name}{_fall_text(test, confirmation)}"
-    return f"fresh runs of {count} that fell ({before} before, {now} now): {fall}"
+    return f"fresh runs of {count} that fell ({before} before, {now} now): {_fall_text(test, confirmation)}"
 
 
 def spent_text(confirmation: Confirmation) -> str:

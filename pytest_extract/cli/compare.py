@@ -13,7 +13,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from functools import cache
 from math import fsum
 from pathlib import Path, PurePosixPath
@@ -245,8 +244,6 @@ def bisect_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("revisions", metavar="BASE..HEAD", help="two git revisions; HEAD may be left out")
     parser.add_argument("paths", nargs="*", default=[], metavar="PATH", help="cases to run (default: all)")
-    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="search these files only")
-    parser.add_argument("--repeat", type=int, metavar="N", help="run each case N times")
     parser.add_argument(
         "--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR", help="default: %(default)s"
     )
@@ -271,8 +268,7 @@ def run_bisect(args: argparse.Namespace) -> int:
         if is_searched(name) and before.files[name] != after.files[name]
     }
     changed = {name: pair for name, pair in texts.items() if not any(map(is_output, pair))}
-    searched = [name for name in changed if not args.only or any(fnmatch(name, pattern) for pattern in args.only)]
-    hunks = [hunk for name in searched for hunk in hunks_between(name, *changed[name])]
+    hunks = [hunk for name, (old, new) in changed.items() for hunk in hunks_between(name, old, new)]
     if not hunks:
         raise ConfigError(f"no prompt or schema file of both differs between {before.ref} and {after.ref}")
     files = ", ".join(f"{name} ({count})" for name, count in Counter(hunk.file for hunk in hunks).items())
@@ -290,7 +286,7 @@ def run_bisect(args: argparse.Namespace) -> int:
         if fallen := [each.name for each in fields if each.significant]:
             return _print_causes(runs, hunks, fallen, first, last)
     if doubtful := [each.name for each in fields if each.doubtful]:
-        advice = "noise cannot be told apart; more cases or --repeat show more"
+        advice = "noise cannot be told apart; more cases or --pytest=--extract-repeat=3 show more"
         print_text(f"{', '.join(doubtful)} may have fallen: {advice}")
         return EXIT_UNDECIDED
     print_text("no field fell beyond noise")
@@ -361,7 +357,6 @@ class _Runs:
         self._where = self._folder / Path.cwd().resolve().relative_to(self._root)
         self._recordings = args.recordings.resolve()
         self._options = ["--extract-record=once", *args.pytest]
-        self._options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
         with tarfile.open(fileobj=io.BytesIO(after.archive())) as archive:
             archive.extractall(self._folder, filter="data")
 

@@ -519,7 +519,7 @@ def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
         doubts += [f"{text}; it may be noise" for text in _fall_texts(facts, doubtful)]
     margin = facts.rules.margin
     doubts += [
-        _of(effect.variant, f"{_excluded_text(effect)}, and a fall of {_points(margin)} must be (margin)")
+        _of(effect.variant, f"{_excluded_text(effect.bounds)}, and a fall of {_points(margin)} must be (margin)")
         for effect in facts.effects
         if margin is not None and effect.bounds is not None and effect.bounds.worst >= margin
     ]
@@ -557,17 +557,15 @@ def _doubts_by_missing_cases(variant: VariantComparison) -> list[str]:
 
 def _assurance_text(effect: Effect) -> str:
     """Say why a variant is not worse, and what is excluded."""
-    why = f"no fall found; {_excluded_text(effect)}"
-    if effect.bounds is None:
-        why = "no result changed, and nothing that the results depend on did"
+    why = "no result changed, and nothing that the results depend on did"
+    if effect.bounds is not None:
+        why = f"no fall found; {_excluded_text(effect.bounds)}"
     return _of(effect.variant, f"{level_text(effect)}; {why}")
 
 
-def _excluded_text(effect: Effect) -> str:
+def _excluded_text(bounds: Bounds) -> str:
     """Return `falls of the mean above 3.2 points are ruled out`."""
-    if effect.bounds is None or effect.bounds.worst >= 1:
-        return f"no fall of the mean is ruled out by {plural(effect.cases, 'case')}"
-    return f"falls of the mean above {_points(effect.bounds.worst)} are ruled out"
+    return f"falls of the mean above {_points(bounds.worst)} are ruled out"
 
 
 # what to do

@@ -60,7 +60,7 @@ class Bounds:
     """Mean change over cases (after - before), its two-sided interval, and the one-sided upper bound of the drop.
 
     All in the unit of the differences. `low` and `high` enclose the change at `interval`: the changes that the
-    permutation test does not reject (infinite where so few cases reject none). `worst` is at `confidence`.
+    permutation test does not reject (infinite where so few cases reject none).
     """
 
     change: float
@@ -68,7 +68,6 @@ class Bounds:
     high: float
     interval: float
     worst: float
-    confidence: float
 
 
 def mcnemar(broken: int, fixed: int) -> float:

@@ -75,17 +75,14 @@ def resolution_of(variant: str, cases: Sequence[CasePairs], alpha: float) -> Res
     shares, by_pattern = [pairs.overall().before for pairs in cases], [pairs.by_pattern() for pairs in cases]
     failing = {name for found in by_pattern for name in found}
     runs, fields = min(map(len, shares)), sum(pairs.fields for pairs in cases) / len(cases)
+
+    def noise_of(name: str) -> float:
+        """Return the noise of a pattern, which is right in every run of a case where it never failed."""
+        sides = [(found.get(name), pairs.runs[0]) for found, pairs in zip(by_pattern, cases, strict=True)]
+        return _noise([(0.0,) * count if side is None else side.before for side, count in sides])
+
     mean_noise = _noise(shares)
-    field_noise = math.fsum(
-        _noise(
-            [
-                found[name].before if name in found else (0.0,) * pairs.runs[0]
-                for found, pairs in zip(by_pattern, cases, strict=True)
-            ]
-        )
-        for name in failing
-    )
-    field_noise /= len({name for pairs in cases for name in pairs.sizes})
+    field_noise = math.fsum(map(noise_of, failing)) / len({name for pairs in cases for name in pairs.sizes})
     head, tail = alpha * OVERALL_SHARE, alpha * (1 - OVERALL_SHARE) / (len(failing) + 1)
 
     def falls(more_cases: int, more_runs: int) -> Falls:

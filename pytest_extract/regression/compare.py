@@ -131,7 +131,6 @@ class PatternComparison:
     fell: int = 0
     before: float = 0.0
     after: float = 0.0
-    gate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -529,7 +528,6 @@ def _pattern_rows(cases: Sequence[CasePairs]) -> tuple[PatternComparison, ...]:
                 fell=changes[pattern].count(Change.FELL),
                 before=1 - before,
                 after=1 - after,
-                gate=pattern in gates,
             )
         )
     return tuple(sorted(rows, key=lambda row: (row.after - row.before, _ORDER.index(row.kind), row.pattern)))

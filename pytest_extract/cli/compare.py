@@ -236,7 +236,6 @@ def most_runs(hunks: Sequence[Hunk], fields: int) -> int:
     return fields * (2 * halvings + (halvings > 0))
 
 
-_MOST_FIELDS: Final = 5
 _SHOWN_ERROR: Final = 2_000
 
 
@@ -315,7 +314,7 @@ def _print_causes(
         return _rates([each for each in results if each.nodeid in nodeids], fallen)
 
     print_text(f"{plural(len(nodeids), 'case')} fell; at most {most_runs(hunks, len(fallen))} runs of them follow")
-    for field in fallen[:_MOST_FIELDS]:
+    for field in fallen:
         causes = causes_of(field, hunks, rates)
         old, new = (rates(frozenset(some)).get(field, 0.0) for some in ((), causes))
         rest = rates(frozenset(hunks) - {*causes}).get(field)
@@ -324,8 +323,6 @@ def _print_causes(
             others = "the rest cannot run without it"
         change = f"{100 * (new - old):+.1f} points ({percent(old)} to {percent(new)} in these cases)"
         print_text(f"{safe_prose(field)} falls by {safe_prose(' and '.join(map(str, causes)))}: {change}; {others}")
-    if len(fallen) > _MOST_FIELDS:
-        print_text(f"and {plural(len(fallen) - _MOST_FIELDS, 'more field')} fell; run it again when these are mended")
     print_text(f"{rates.cache_info().currsize} sets of hunks measured")
     return EXIT_PASS
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import tempfile
 import time
@@ -222,15 +221,6 @@ def _lock_folder() -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != user:
         raise PermissionError(f"{folder} belongs to another user")
     return folder
-
-
-def end_alike(one: str, other: str) -> bool:
-    """Whether two names can be of one file, each as it is called from another folder: the longer ends as the shorter.
-
-    What is inside of the file may stand behind its name, as in a node id.
-    """
-    short, long = sorted(("/" + re.sub(r"^(\.\.?/)+|^/", "", name) for name in (one, other)), key=len)
-    return long.endswith(short)
 
 
 def display_path(path: Path, root: Path) -> str:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, TypeAlias
 
@@ -192,15 +192,6 @@ class ResultsReader:
         else:
             with self._open(MOST_BULK_BYTES) as file:
                 yield from file
-
-    def has_same_content(self, other: ResultsReader) -> bool:
-        """Whether another file has the same lines, but for empty ones and white space around them.
-
-        It is read as far as the first difference.
-        """
-        with self._open(MOST_BATCHED_BYTES) as one, other._open(MOST_BATCHED_BYTES) as two:
-            lines = ((text for line in file if (text := line.strip())) for file in (one, two))
-            return all(here == there for here, there in zip_longest(*lines))
 
     def _is_parquet(self) -> bool:
         with self._open(MOST_BATCHED_BYTES) as file:

@@ -21,7 +21,6 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, Missing
 from pytest_extract.errors import StoreError
 from pytest_extract.results import (
-    ResultsReader,
     dump_result,
     load_result,
     read_results,
@@ -220,16 +219,6 @@ def test_what_cannot_be_read_or_written_is_a_store_error(tmp_path):
         read_results(tmp_path / "none.jsonl")
     with pytest.raises(StoreError, match="cannot be written"):
         write_results(path / "r.jsonl", [RESULT])
-
-
-def test_the_same_lines_are_the_same_content(tmp_path):
-    one, other, third = (tmp_path / f"{name}.jsonl" for name in "abc")
-    one.write_text(f"{LINE}\n\n{LINE}\n")
-    other.write_text(f"{LINE}\r\n{LINE}")
-    third.write_text(f"{LINE}\n")
-    assert ResultsReader(one).has_same_content(ResultsReader(other))
-    assert not ResultsReader(one).has_same_content(ResultsReader(third))
-    assert not ResultsReader(third).has_same_content(ResultsReader(one))
 
 
 # --- secrets

@@ -11,7 +11,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from functools import cache
 from math import fsum
 from pathlib import Path, PurePosixPath
@@ -26,8 +25,8 @@ from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.core.words import percent, plural
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER
-from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
-from pytest_extract.regression.baseline import Resolution, load_baseline, resolutions
+from pytest_extract.files import MOST_BULK_BYTES, open_regular
+from pytest_extract.regression.baseline import Resolution, read_baseline, resolutions
 from pytest_extract.regression.compare import compare, gate_label
 from pytest_extract.regression.facts import Rules, Subject, read_rule, run_tests
 from pytest_extract.regression.gate import (
@@ -43,8 +42,10 @@ from pytest_extract.report.lines import line, safe_prose
 from pytest_extract.report.run_report import gate_lines
 from pytest_extract.results import ResultsReader, read_results
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Version of the JSON."""
+_BEGIN: Final = 100
+"""Bytes that tell a baseline from a results file."""
 
 
 class Side(NamedTuple):
@@ -58,8 +59,6 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
     parser.add_argument("after", type=Path, metavar="B", help="results file")
-    parser.add_argument("--before-variant", metavar="VARIANT", help="compare this variant (model, prompt) of A only")
-    parser.add_argument("--after-variant", metavar="VARIANT", help="compare this variant (model, prompt) of B only")
     parser.add_argument(
         "--inconclusive", choices=("pass", "warn", "fail"), help="exit 0, 0 or 1 if UNDECIDED (default 3)"
     )
@@ -89,18 +88,10 @@ def run_compare(args: argparse.Namespace) -> int:
     for name in rules.by:
         if name not in known:
             raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, known)}")
-    earlier, later = (
-        _of_variant(side.snapshot, variant)
-        for side, variant in ((before, args.before_variant), (after, args.after_variant))
-    )
-    is_same_run = before.run is not None and before.run.has_same_content(after.run)
-    if (args.before_variant is None) is not (args.after_variant is None) and is_same_run:
-        missing = "--after-variant" if args.after_variant is None else "--before-variant"
-        raise ConfigError(f"A and B are the same run: a comparison of its variants needs {missing} too")
-    judged = evaluate_gate(earlier, later, rules, same_run=args.before_variant == args.after_variant and is_same_run)
+    judged = evaluate_gate(before.snapshot, after.snapshot, rules)
     for run in filter(None, (before.run, after.run)):
         note_torn("compare", run)
-    shown = resolutions(earlier, rules)
+    shown = resolutions(before.snapshot, rules)
     if args.json:
         write_json(comparison_record(judged, shown))
     else:
@@ -123,26 +114,14 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     """
     try:
         with open_regular(path, MOST_BULK_BYTES) as file:
-            first = file.readline()
-        if not first.startswith((b'{"format":', b"PAR1")):
-            baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
-            if baseline is not None:
-                return Side(baseline.cases, None)
-    except (OSError, UnicodeDecodeError, StoreError) as error:
-        raise StoreError(f"{path}: {'' if isinstance(error, StoreError) else 'cannot be read: '}{error}") from error
+            begin = file.read(_BEGIN)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error}") from error
+    if re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"(kind|cases)"', begin):  # which no line of results begins with
+        return Side(read_baseline(path).cases, None)
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
     return Side(snapshot(reviewed), reader)
-
-
-def _of_variant(states: Snapshot, variant: str | None) -> Snapshot:
-    """Return the part of a snapshot that is of one variant, all for None. Raises ConfigError for an unknown one."""
-    if variant is None:
-        return states
-    variants = {key.variant for key in states}
-    if variant not in variants:
-        raise ConfigError(f"no variant {variant!r}{nearest(variant, variants)}")
-    return {key: state for key, state in states.items() if key.variant == variant}
 
 
 def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) -> dict[str, Json]:
@@ -255,7 +234,6 @@ def most_runs(hunks: Sequence[Hunk], fields: int) -> int:
     return fields * (2 * halvings + (halvings > 0))
 
 
-_MOST_FIELDS: Final = 5
 _SHOWN_ERROR: Final = 2_000
 
 
@@ -263,8 +241,6 @@ def bisect_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("revisions", metavar="BASE..HEAD", help="two git revisions; HEAD may be left out")
     parser.add_argument("paths", nargs="*", default=[], metavar="PATH", help="cases to run (default: all)")
-    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="search these files only")
-    parser.add_argument("--repeat", type=int, metavar="N", help="run each case N times")
     parser.add_argument(
         "--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR", help="default: %(default)s"
     )
@@ -289,8 +265,7 @@ def run_bisect(args: argparse.Namespace) -> int:
         if is_searched(name) and before.files[name] != after.files[name]
     }
     changed = {name: pair for name, pair in texts.items() if not any(map(is_output, pair))}
-    searched = [name for name in changed if not args.only or any(fnmatch(name, pattern) for pattern in args.only)]
-    hunks = [hunk for name in searched for hunk in hunks_between(name, *changed[name])]
+    hunks = [hunk for name, (old, new) in changed.items() for hunk in hunks_between(name, old, new)]
     if not hunks:
         raise ConfigError(f"no prompt or schema file of both differs between {before.ref} and {after.ref}")
     files = ", ".join(f"{name} ({count})" for name, count in Counter(hunk.file for hunk in hunks).items())
@@ -308,7 +283,7 @@ def run_bisect(args: argparse.Namespace) -> int:
         if fallen := [each.name for each in fields if each.significant]:
             return _print_causes(runs, hunks, fallen, first, last)
     if doubtful := [each.name for each in fields if each.doubtful]:
-        advice = "noise cannot be told apart; more cases or --repeat show more"
+        advice = "noise cannot be told apart; more cases or --pytest=--extract-repeat=3 show more"
         print_text(f"{', '.join(doubtful)} may have fallen: {advice}")
         return EXIT_UNDECIDED
     print_text("no field fell beyond noise")
@@ -337,7 +312,7 @@ def _print_causes(
         return _rates([each for each in results if each.nodeid in nodeids], fallen)
 
     print_text(f"{plural(len(nodeids), 'case')} fell; at most {most_runs(hunks, len(fallen))} runs of them follow")
-    for field in fallen[:_MOST_FIELDS]:
+    for field in fallen:
         causes = causes_of(field, hunks, rates)
         old, new = (rates(frozenset(some)).get(field, 0.0) for some in ((), causes))
         rest = rates(frozenset(hunks) - {*causes}).get(field)
@@ -346,8 +321,6 @@ def _print_causes(
             others = "the rest cannot run without it"
         change = f"{100 * (new - old):+.1f} points ({percent(old)} to {percent(new)} in these cases)"
         print_text(f"{safe_prose(field)} falls by {safe_prose(' and '.join(map(str, causes)))}: {change}; {others}")
-    if len(fallen) > _MOST_FIELDS:
-        print_text(f"and {plural(len(fallen) - _MOST_FIELDS, 'more field')} fell; run it again when these are mended")
     print_text(f"{rates.cache_info().currsize} sets of hunks measured")
     return EXIT_PASS
 
@@ -379,7 +352,6 @@ class _Runs:
         self._where = self._folder / Path.cwd().resolve().relative_to(self._root)
         self._recordings = args.recordings.resolve()
         self._options = ["--extract-record=once", *args.pytest]
-        self._options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
         after.write(self._folder)
 
     def run(self, hunks: Iterable[Hunk], cases: Sequence[str], *options: str) -> list[CaseResult]:

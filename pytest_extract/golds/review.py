@@ -44,7 +44,7 @@ from pytest_extract.core.values import (
 )
 from pytest_extract.core.words import plural
 from pytest_extract.errors import ExtractError
-from pytest_extract.files import display_path, end_alike, write_bytes_atomic
+from pytest_extract.files import display_path, write_bytes_atomic
 from pytest_extract.golds.changes import (
     MovedRow,
     follow_row,
@@ -149,8 +149,8 @@ def failing_items(
 ) -> Iterator[ReviewItem]:
     """Yield the failing fields of a run, the output's value first; what cannot be reviewed is noted.
 
-    That is a case whose gold or document has changed since, and one that cannot be told among `cases`. Results name
-    its file from the rootdir of their run: `root`, or another, where the one file whose path ends so is meant.
+    That is a case whose gold or document has changed since, and one that is not among `cases`. Results name its file
+    from `root`, the rootdir of their run.
     """
     by_id: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
@@ -184,15 +184,13 @@ def failing_items(
 
 def _case_of(result: CaseResult, cases: Iterable[Case], root: Path) -> Case | str:
     """Return the case of a result among those of its id, or why it cannot be reviewed."""
-    same = {_file_text(case.path): case for case in cases}
-    exact = _file_text(root / result.file)
-    found = [same[exact]] if exact in same else [case for file, case in same.items() if end_alike(file, result.file)]
-    if len(found) != 1:
-        which = "several cases given may be meant" if found else "no such case among those given"
-        return f"{which}; give {result.file} of that run beside the results file"
-    now = digests_of(found[0])
+    file = _file_text(root / result.file)
+    found = next((case for case in cases if _file_text(case.path) == file), None)
+    if found is None:
+        return f"no such case among those given; give {result.file} too, and review in the rootdir of that run"
+    now = digests_of(found)
     changed = next((each for each in ("document", "gold") if result.digests.get(each) != now[each]), None)
-    return found[0] if changed is None else f"the {changed} has changed since the run; run it again"
+    return found if changed is None else f"the {changed} has changed since the run; run it again"
 
 
 def _file_text(path: Path) -> str:

@@ -18,7 +18,7 @@ from _pytest.runner import runtestprotocol
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.words import plural
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
@@ -31,7 +31,6 @@ from pytest_extract.regression.gate import (
     FIRST_SHARE,
     Answer,
     GateDecision,
-    Spent,
     VariantPlan,
     confirm,
     decide_confirmed,
@@ -361,24 +360,26 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
         if not all(rests_on_few(first.tests, effect, rules, most) for effect in effects):
             return []
     variants = {variant.label: variant for variant in first.comparison.variants}
-    found: list[VariantPlan | str] = []
+    plans: list[VariantPlan] = []
+    reasons: list[str] = []
     for effect in effects:
         variant = variants[effect.variant]
         pairs, held = sides.get((variant.before, variant.after), _Compared({}, None))
-        if not pairs:
-            found.append("no case is on both sides")
-        elif held is None:
-            found.append(plan_variant(variant, first.tests, rules, most=most, among=frozenset(pairs)))
+        if held is None:
+            plan = plan_variant(variant, first.tests, rules, most=most, among=frozenset(pairs))
         elif not held:
-            found.append(f"the baseline has one run of each case; {_STORE_MORE}")
+            reasons.append(f"the baseline has one run of each case; {_STORE_MORE}")
+            continue
         else:
             was = {CaseKey(name, variant.before): pair.before.with_runs(0, 1) for name, pair in pairs.items()}
             now = {CaseKey(name, variant.after): pair.after for name, pair in pairs.items()}
             variant = compare_variants(was, now, variant.before, variant.after)
             tests = run_tests(Comparison(variants=(variant,)), rules).results
-            found.append(plan_variant(variant, tests, rules, most=most, held=held))
-    plans = [plan for plan in found if isinstance(plan, VariantPlan)]
-    reasons = [why for why in found if isinstance(why, str)]
+            plan = plan_variant(variant, tests, rules, most=most, held=held)
+        if plan is None:
+            reasons.append("none of the cases that fell can run again often enough to show a fall")
+        else:
+            plans.append(plan)
     if reasons and first.answer is not Answer.PASS and (not plans or first.answer is Answer.WORSE):
         raise _Unconfirmed("; ".join(dict.fromkeys(reasons)))
     return plans
@@ -407,7 +408,8 @@ def _confirmed(
     }
     before = held or after
     comparison = Comparison(variants=tuple(compare_variants(before, after, plan.before, plan.after) for plan in plans))
-    confirmation = confirm(first.comparison, plans, comparison, _spent(results), first.rules)
+    spent = Spending.of(filter(None, results))
+    confirmation = confirm(first.comparison, plans, comparison, spent, first.rules)
     if not confirmation.enough:
         broken = [result for result in results if result is not None and result.outcome is not Outcome.FAILED]
         whys = dict.fromkeys(result.why for result in broken if result.why)
@@ -531,12 +533,3 @@ def _run(session: pytest.Session, run_results: RunResults, items: Sequence[Extra
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
     return results
-
-
-def _spent(results: Iterable[CaseResult | None]) -> Spent:
-    attempts = [attempt for result in results if result is not None for attempt in result.attempts]
-    called = [attempt for attempt in attempts if not attempt.recorded]
-    costs = [attempt.cost_usd for attempt in called if attempt.score is not None]
-    known = [cost for cost in costs if cost is not None]
-    cost_usd = sum(known) if len(known) == len(costs) else None
-    return Spent(calls=len(called), recorded=len(attempts) - len(called), cost_usd=cost_usd)

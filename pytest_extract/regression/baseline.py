@@ -67,55 +67,38 @@ def resolutions(states: Snapshot, rules: Rules) -> list[Resolution]:
     for key, state in counted_states(states).items():
         if not state.lost and (pairs := pair_case(key.case, state, state)).fields:
             by_variant.setdefault(key.variant, []).append(pairs)
-    return [
-        resolution_of(
-            variant,
-            [pairs.overall().before for pairs in cases],
-            [{name: runs.before for name, runs in pairs.by_pattern().items()} for pairs in cases],
-            fields=sum(pairs.fields for pairs in cases) / len(cases),
-            patterns=len({name for pairs in cases for name in pairs.sizes}),
-            alpha=rules.alpha,
-        )
-        for variant, cases in sorted(by_variant.items())
-    ]
+    return [resolution_of(variant, cases, rules.alpha) for variant, cases in sorted(by_variant.items())]
 
 
-def resolution_of(
-    variant: str,
-    wrong: Sequence[Values],
-    wrong_by_pattern: Sequence[Mapping[str, Values]],
-    *,
-    fields: float,
-    patterns: int,
-    alpha: float,
-) -> Resolution:
-    """Return what cases show, by the share of wrong fields in each run: of all, and of each pattern that ever failed.
+def resolution_of(variant: str, cases: Sequence[CasePairs], alpha: float) -> Resolution:
+    """Return what the cases of a variant show, each paired with itself."""
+    shares, by_pattern = [pairs.overall().before for pairs in cases], [pairs.by_pattern() for pairs in cases]
+    failing = {name for found in by_pattern for name in found}
+    runs, fields = min(map(len, shares)), sum(pairs.fields for pairs in cases) / len(cases)
 
-    `fields`: the mean number of fields of a case; `patterns`: how many field patterns there are.
-    """
-    runs = min(map(len, wrong))
-    failing = {name for found in wrong_by_pattern for name in found}
-    mean_noise = _noise(wrong)
-    field_noise = math.fsum(
-        _noise([found.get(name, (0,) * len(side)) for found, side in zip(wrong_by_pattern, wrong, strict=True)])
-        for name in failing
-    )
-    field_noise /= max(1, patterns)
+    def noise_of(name: str) -> float:
+        """Return the noise of a pattern, which is right in every run of a case where it never failed."""
+        sides = [(found.get(name), pairs.runs[0]) for found, pairs in zip(by_pattern, cases, strict=True)]
+        return _noise([(0.0,) * count if side is None else side.before for side, count in sides])
+
+    mean_noise = _noise(shares)
+    field_noise = math.fsum(map(noise_of, failing)) / len({name for pairs in cases for name in pairs.sizes})
     head, tail = alpha * OVERALL_SHARE, alpha * (1 - OVERALL_SHARE) / (len(failing) + 1)
 
-    def falls(cases: int, runs: int) -> Falls:
+    def falls(more_cases: int, more_runs: int) -> Falls:
+        size = len(cases) + more_cases, runs + more_runs
         return Falls(
-            mean=_smallest_fall(cases, runs, level=head, noise=mean_noise, fields=fields),
-            field=_smallest_fall(cases, runs, level=tail, noise=field_noise, fields=1),
+            mean=_smallest_fall(*size, level=head, noise=mean_noise, fields=fields),
+            field=_smallest_fall(*size, level=tail, noise=field_noise, fields=1),
         )
 
     return Resolution(
         variant=variant,
-        cases=len(wrong),
+        cases=len(cases),
         runs=runs,
-        now=falls(len(wrong), runs),
-        more_cases=falls(len(wrong) + MORE_CASES, runs),
-        more_runs=falls(len(wrong), runs + MORE_RUNS),
+        now=falls(0, 0),
+        more_cases=falls(MORE_CASES, 0),
+        more_runs=falls(0, MORE_RUNS),
     )
 
 
@@ -169,31 +152,21 @@ def dump_baseline(baseline: Baseline) -> str:
     return _sorted_json(record, 0) + "\n"
 
 
-def load_baseline(text: str) -> Baseline | None:
-    """Read what `dump_baseline` wrote; None for a text that is no baseline of any version, but, say, a results file.
-
-    Raises StoreError, saying what to do, for a damaged one.
-    """
+def load_baseline(text: str) -> Baseline:
+    """Read what `dump_baseline` wrote. Raises StoreError, saying what to do, for anything else."""
     try:
         record = json.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict) or record.get("kind") != KIND:
-        return None
-    if record.get("version") != VERSION:
-        raise StoreError(
-            f"a baseline of version {record.get('version')!r}, this is version {VERSION}: "
-            "use the pytest-extract that wrote it, or remove it and write it anew with --extract-update-baseline"
-        )
-    try:
+        kind, version = record["kind"], record["version"]
+        if (kind, version) != (KIND, VERSION):
+            raise ValueError(f"kind {kind!r:.60}, version {version!r:.60}")  # noqa: TRY301
         cases = {
             CaseKey(case, variant): _checked(from_json(CaseState, entry))
             for case, variants in record["cases"].items()
             for variant, entry in variants.items()
         }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise StoreError(
-            f"a damaged baseline ({type(error).__name__}: {error}); "
+            f"no baseline of version {VERSION}, or a damaged one ({type(error).__name__}: {error}); "
             "remove it and write it anew with --extract-update-baseline"
         ) from error
     return Baseline(cases=cases)
@@ -249,7 +222,6 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
         patterns={**earlier.patterns, **now.patterns},
         failing={path: replace(entries[path], runs=runs) for path, runs in fields.items()},
         gates=joined(lambda state: state.gates),
-        rules=joined(lambda state: state.rules),
         builds=tuple(sorted({*earlier.builds, *now.builds})),
         measures={
             name: (*earlier.measures[name], *values)
@@ -286,7 +258,7 @@ def as_stored(state: CaseState) -> CaseState:
 def _checked(state: CaseState) -> CaseState:
     """Return a state that was read. Raises ValueError if something has not a value for each run."""
     fields = (entry.runs for entry in state.failing.values())
-    for values in (*state.measures.values(), *state.gates.values(), *state.rules.values(), *fields):
+    for values in (*state.measures.values(), *state.gates.values(), *fields):
         if len(values) != state.runs:
             raise ValueError(f"{len(values)} values for {state.runs} runs of {state.case_id}")
     return state
@@ -319,21 +291,15 @@ _OFF: Final = frozenset({"", "0", "false", "no", "off"})
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline. Raises StoreError with the path: not there, unreadable, none, another version, damaged."""
+    """Read a baseline. Raises StoreError, with the path and what to do, where it is not there or damaged."""
     try:
-        baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
+        return load_baseline(read_regular_text(path, MOST_BULK_BYTES))
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such baseline; write one with --extract-update-baseline") from error
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     except StoreError as error:
         raise StoreError(f"{path}: {error}") from error
-    if baseline is None:
-        raise StoreError(
-            f"{path}: not a baseline, or a damaged one (a merge conflict?); "
-            "remove it and write it anew with --extract-update-baseline"
-        )
-    return baseline
 
 
 def in_ci(environment: Mapping[str, str]) -> bool:

@@ -16,7 +16,6 @@ from typing import Final, TypeAlias
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats import Runs
 from pytest_extract.core.values import MISSING, Json, Missing, at_or_below, places_around
-from pytest_extract.files import end_alike
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Snapshot
 
 Verdicts: TypeAlias = tuple[bool, ...]
@@ -74,12 +73,10 @@ class CaseComparison:
     `cost_usd` and `latency_s`: mean of a call before and after, None where one is unknown or the later run replayed.
     `failed_whole`: number of such runs before and after. `measure_runs`: each measure in each run before and after;
     `measures_differ`: they count known failures, or fields whose gold or metric changed.
-    `same_setup`: no known input of the case changed between the two sides. `settled`: no unknown input can have changed
-    either, because the later outputs are recordings or both sides are one run (the provider of a model that is called
-    again may have changed it). `replayed`: the later outputs are recordings;
-    `other_code`: some of another version of the extractor's code. `builds`: the models that served the calls
-    before and after, as their providers name them, None where a side does not know. `apart`: number of fields that
-    cannot be compared; `why`: the reason for them, or for the whole case.
+    `same_setup`: no known input of the case changed between the two sides. `replayed`: the later outputs are
+    recordings; `other_code`: some of another version of the extractor's code. `builds`: the models that served the
+    calls before and after, as their providers name them, None where a side does not know. `apart`: number of fields
+    that cannot be compared; `why`: the reason for them, or for the whole case.
     """
 
     case: str
@@ -102,12 +99,16 @@ class CaseComparison:
     latency_s: tuple[float, float] | None = None
     slices: Mapping[str, Json] = field(default_factory=dict)
     same_setup: bool = False
-    settled: bool = False
     replayed: bool = False
     other_code: bool = False
     builds: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     apart: int = 0
     why: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether no input can have changed: of recordings; a model that is called may be another behind its name."""
+        return self.same_setup and self.replayed
 
     @property
     def change(self) -> float:
@@ -130,19 +131,6 @@ class PatternComparison:
     fell: int = 0
     before: float = 0.0
     after: float = 0.0
-    gate: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleChange:
-    """A rule across fields that holds in more or in fewer runs of some cases than before.
-
-    broken: cases in which it held more often before; `mended`: cases in which it holds more often now.
-    """
-
-    rule: str
-    broken: tuple[str, ...] = ()
-    mended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +143,6 @@ class VariantComparison:
     patterns: tuple[PatternComparison, ...]
     fields: tuple[FieldChange, ...]
     known: tuple[str, ...] = ()
-    rules: tuple[RuleChange, ...] = ()
     cost_usd: float | None = None
 
     @property
@@ -376,15 +363,10 @@ def _same_setup(was: CaseState, now: CaseState) -> bool:
     return was.variant == now.variant and known and all(same_digest(was, now, name) for name in names)
 
 
-def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Comparison:
-    """Compare two snapshots, variant with variant (with one variant on each side: whatever the two are called).
-
-    `same_run`: both are known to be one and the same run, so that nothing can have changed between them.
-    """
+def compare(before: Snapshot, after: Snapshot) -> Comparison:
+    """Compare two snapshots, variant with variant (with one variant on each side: whatever the two are called)."""
     variants = match_variants(before, after)
-    return Comparison(
-        variants=tuple(compare_variants(before, after, old, new, same_run=same_run) for old, new in variants)
-    )
+    return Comparison(variants=tuple(compare_variants(before, after, old, new) for old, new in variants))
 
 
 def compare_with_variant(states: Snapshot, base: str) -> Comparison:
@@ -409,46 +391,27 @@ def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, 
 def cases_of_variants(
     before: Snapshot, after: Snapshot, old: str | None, new: str | None
 ) -> tuple[dict[str, CaseState], dict[str, CaseState]]:
-    """Return the cases of a variant before and of one after by their names (`file::id`), in their order.
-
-    Where no name is on both sides, the runs may have been started from different folders: then a case has the name that
-    it has after, if the path of one of its files ends as the other's.
-    """
+    """Return the cases of a variant before and of one after by their names (`file::id`), in their order."""
     was, now = (
         {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
         for states, variant in ((before, old), (after, new))
     )
-    if was.keys().isdisjoint(now):
-        names: dict[str, list[str]] = defaultdict(list)
-        for case, state in now.items():
-            names[state.case_id].append(case)
-        renamed = {
-            next((name for name in names[state.case_id] if end_alike(case, name)), case): state
-            for case, state in was.items()
-        }
-        was = renamed if len(renamed) == len(was) else was
     return was, now
 
 
-def compare_variants(
-    before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
-) -> VariantComparison:
+def compare_variants(before: Snapshot, after: Snapshot, old: str | None, new: str | None) -> VariantComparison:
     """Compare one variant of a snapshot with one variant of another (or of the same one: two models of one run)."""
     was, now = cases_of_variants(before, after, old, new)
     cases: list[CaseComparison] = []
     fields: list[FieldChange] = []
     known: list[str] = []
     compared: list[CasePairs] = []
-    rules: dict[str, RuleChange] = {}
     for case in sorted({*was, *now}):
-        old_state, new_state = was.get(case), now.get(case)
-        row, pairs = _compare_case(case, old_state, new_state)
-        cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
+        row, pairs = _compare_case(case, was.get(case), now.get(case))
+        cases.append(row)
         compared.append(pairs)
         fields += [change for change in (*pairs.gates, *pairs.failing) if change.before != change.after]
         known += [f"{case}: {path}" for path in pairs.known]
-        if pairs.fields and old_state is not None and new_state is not None:
-            _add_rules(rules, case, old_state, new_state)
     return VariantComparison(
         before=old or "",
         after=new or "",
@@ -456,20 +419,8 @@ def compare_variants(
         patterns=_pattern_rows(compared),
         fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),
         known=tuple(known),
-        rules=tuple(rules.values()),
         cost_usd=mean_of([state.cost_usd for state in now.values()]),
     )
-
-
-def _add_rules(rules: dict[str, RuleChange], case: str, was: CaseState, now: CaseState) -> None:
-    """Add a case to the rules that hold in more or fewer of its runs; a rule of one side only is not compared."""
-    for name in [name for name in now.rules if name in was.rules]:
-        before, after = (sum(side.rules[name]) / len(side.rules[name]) for side in (was, now))
-        found = rules.get(name, RuleChange(rule=name))
-        if after < before:
-            rules[name] = replace(found, broken=(*found.broken, case))
-        elif after > before:
-            rules[name] = replace(found, mended=(*found.mended, case))
 
 
 def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tuple[CaseComparison, CasePairs]:
@@ -492,7 +443,6 @@ def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tu
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now)), pairs
     overall, whole, kinds = pairs.overall(), pairs.failed_whole(), Counter(change.kind for change in pairs.failing)
     before, after = overall.means
-    same_setup = _same_setup(was, now)
     return replace(
         row,
         kind=_change_of(overall.loss, {*kinds, *(change.kind for change in pairs.gates)}),
@@ -510,8 +460,7 @@ def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tu
         measures_differ=bool(pairs.known) or Change.INCOMPARABLE in pairs.apart.values(),
         cost_usd=_both(was.cost_usd, now.cost_usd) if not now.replayed else None,
         latency_s=_both(was.latency_s, now.latency_s) if not now.replayed else None,
-        same_setup=same_setup,
-        settled=same_setup and now.replayed,
+        same_setup=_same_setup(was, now),
         replayed=now.replayed,
         other_code=now.other_code,
         builds=(was.builds, now.builds) if was.builds and now.builds else None,
@@ -579,7 +528,6 @@ def _pattern_rows(cases: Sequence[CasePairs]) -> tuple[PatternComparison, ...]:
                 fell=changes[pattern].count(Change.FELL),
                 before=1 - before,
                 after=1 - after,
-                gate=pattern in gates,
             )
         )
     return tuple(sorted(rows, key=lambda row: (row.after - row.before, _ORDER.index(row.kind), row.pattern)))

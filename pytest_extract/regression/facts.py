@@ -348,7 +348,6 @@ class _Family:
             high=min(-limits.lower(most), 1.0),
             interval=1 - 2 * OVERALL_SHARE * level,
             worst=max(worst, drop) if math.isfinite(drop) else worst,
-            confidence=1 - of_worst,
         )
 
     def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, variants: int) -> list[TestResult]:

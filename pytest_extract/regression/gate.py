@@ -18,13 +18,14 @@ the others confirm.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.aggregate.slices import tag_text
-from pytest_extract.core.case_result import CaseResult, Origin
+from pytest_extract.core.case_result import CaseResult, Origin, Spending
 from pytest_extract.core.stats import Bounds
 from pytest_extract.core.values import ROUNDING, nearly
 from pytest_extract.core.words import listed, plural
@@ -35,7 +36,6 @@ from pytest_extract.regression.compare import (
     Change,
     Comparison,
     FieldChange,
-    RuleChange,
     VariantComparison,
     compare,
     compare_with_variant,
@@ -101,29 +101,17 @@ class VariantPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What the fresh runs took: calls, outputs that were replayed from recordings, and the cost of the calls in USD.
-
-    `cost_usd` is None where the price of a call is unknown.
-    """
-
-    calls: int = 0
-    recorded: int = 0
-    cost_usd: float | None = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation(Facts):
     """What the fresh runs show: their tests, worst first, and the change of each variant over the cases run again.
 
     `fallen`: the tests that are beyond noise, and whose fall is at least `SMALLEST_FALL` of the suite. `enough`: so
-    many cases were run again that a fall in all of them is beyond noise.
+    many cases were run again that a fall in all of them is beyond noise. `spent`: what the fresh runs took.
     """
 
     plans: tuple[VariantPlan, ...]
     fallen: tuple[TestResult, ...]
     enough: bool
-    spent: Spent
+    spent: Spending
 
     @property
     def planned(self) -> int:
@@ -163,40 +151,32 @@ def plan_variant(
     most: int,
     held: Mapping[str, int] | None = None,
     among: Collection[str] | None = None,
-) -> VariantPlan | str:
-    """Plan the confirmation of a variant by the comparison that may choose, and its tests; or say why there is none.
+) -> VariantPlan | None:
+    """Plan the confirmation of a variant by the comparison that may choose, and its tests; None where it shows nothing.
 
     `held`: number of baseline runs of each case that were kept out of the comparison; None where both sides are called.
     `among`: the cases that can be run again, all of them by default. At most `most` cases, and four calls for each of
     these in all, so that fewer cases have more runs. Where cases died, these alone run again: beside others they would
     have too few runs to show it.
     """
-    found = suspects_of(variant.label, tests)
-    if not found:
-        return "nothing fell by more than luck gives every other time"
-    suspects = tuple(test.suspect for test in found)
+    suspects = tuple(test.suspect for test in suspects_of(variant.label, tests))
     dead = find_collapse(variant, rules)
     fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(variant, suspect, rules))
     if dead is not None and dead.weight is not Weight.TOLD:
         fell = dict.fromkeys(dead.cases)
     cases = [case for case in fell if (among is None or case in among) and (held is None or held.get(case, 0) > 0)]
-    cases = cases[:most]
-    if not cases:
-        return f"none of the {len(fell)} cases that fell can be run again" if fell else "no case fell"
-    level = _level(rules)
+    cases, level = cases[:most], _level(rules)
 
     def smallest(runs: int) -> float:
         return smallest_p((runs if held is None else held[case], runs) for case in cases)
 
-    limit = CALLS_OF_A_CASE * most // (len(cases) * (2 if held is None else 1))
+    limit = CALLS_OF_A_CASE * most // (max(1, len(cases)) * (2 if held is None else 1))
     runs = next(
         (count for count in range(_FEWEST_RUNS, limit + 1) if smallest(count) <= level / _SPARE),
         max(limit, _FEWEST_RUNS),
     )
-    if smallest(runs) > level:
-        more = " of the baseline, which has too few runs" if held is not None else ""
-        count = f"{runs} fresh runs of {plural(len(cases), 'case')}{more}"
-        return f"{count} cannot show a fall: even one in every run may be luck"
+    if smallest(runs) > level:  # of no case, it is 1
+        return None
     return VariantPlan(
         before=variant.before,
         after=variant.after,
@@ -230,7 +210,7 @@ def held_runs(states: Mapping[str, CaseState]) -> dict[str, int]:
 
 
 def confirm(
-    first: Comparison, plans: Sequence[VariantPlan], fresh: Comparison, spent: Spent, rules: Rules
+    first: Comparison, plans: Sequence[VariantPlan], fresh: Comparison, spent: Spending, rules: Rules
 ) -> Confirmation:
     """Test the fresh runs, at the rest of alpha. `first`: the comparison of the first runs."""
     only = {plan.label: plan.suspects for plan in plans}
@@ -304,17 +284,16 @@ def evaluate_gate(
     after: Snapshot,
     rules: Rules | None = None,
     *,
-    same_run: bool = False,
     level: float | None = None,
     confirm: bool = True,
 ) -> GateDecision:
-    """Compare two snapshots and decide. `same_run`: both are known to be one and the same run; the rest as in `decide`.
+    """Compare two snapshots and decide; `level` and `confirm` as in `decide`.
 
     Raises ConfigError if `rules.measure` names a measure that the cases do not have.
     """
     if any(state.origin is Origin.SAMPLE for state in after.values()):  # else the run is compared case by case
         before, after = counted_states(before), counted_states(after)
-    return decide(compare(before, after, same_run=same_run), rules, level=level, confirm=confirm)
+    return decide(compare(before, after), rules, level=level, confirm=confirm)
 
 
 def evaluate_base(
@@ -434,7 +413,6 @@ _MOST_LOST: Final = 0.1  # share of cases that may be lost to outages before the
 _MOST_GONE: Final = 0.5  # share of the earlier cases that may be missing: the few that remain may not stand for them
 
 _MOST_KINDS: Final = 3
-_MOST_ALIKE: Final = 3
 
 
 def _worse_texts(facts: Facts) -> list[str]:
@@ -453,20 +431,15 @@ def _dead_text(found: Collapse) -> str:
 
 
 def _fall_texts(facts: Facts, found: Sequence[TestResult]) -> list[str]:
-    """Return a sentence a fall, the worst first; fields that fell by the same in the same documents share one."""
+    """Return a sentence a fall, the worst first."""
     means = {test.variant for test in found if test.subject is Subject.OVERALL}
     shown = [test for test in found if test.subject is not Subject.COMPLETE or test.variant not in means]
     shown.sort(key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted, -test.drop))
-    names: dict[tuple[str, str], list[str]] = {}
-    for test in shown:
-        names.setdefault((test.variant, _fall_text(test, facts)), []).append(test.name)
-    return [
-        _of(variant, f"{listed([*filter(None, alike)], _MOST_ALIKE)}{text}") for (variant, text), alike in names.items()
-    ]
+    return [_of(test.variant, _fall_text(test, facts)) for test in shown]
 
 
 def _fall_text(test: TestResult, facts: Facts) -> str:
-    """Describe a fall, without the name of the field or tag.
+    """Return the fall of a mean, a field or a tag.
 
     `fields right 95.0 %, was 100.0 %: worse in 2 of 40 documents (c1, c2), better in 0 (p = 0.012 after correction)`.
     """
@@ -494,7 +467,7 @@ def _fall_text(test: TestResult, facts: Facts) -> str:
     prompts = {row.case: tag_text(row.slices, "prompt") for row in variant.compared}
     shared = {prompts[case] for case in fell}
     prompt = f", all with {shared.pop()}" if len(shared) == 1 < len({*prompts.values()}) else ""
-    return f"{level}: {count}{prompt}{whole}{mistakes} ({how})"
+    return f"{test.name}{level}: {count}{prompt}{whole}{mistakes} ({how})"
 
 
 def level_text(effect: Effect) -> str:
@@ -503,26 +476,15 @@ def level_text(effect: Effect) -> str:
 
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:
-    """Return `; new mistakes: 10 power of ten (1,000 times the gold), 2 others`; empty if no mistake has a name.
-
-    What a kind means here is said where it is the same for all of several values.
-    """
-    worse = [change for change in changes if change.after < change.before]
+    """Return `; new mistakes: 10 power of ten, 2 truncated`, the commonest kinds; empty if no mistake has a name."""
     named = {  # a mistake of several values, such as swapped columns, once
-        (change.case, change.mistake.paths): change.mistake for change in worse if change.mistake is not None
+        (change.case, change.mistake.paths): change.mistake.kind
+        for change in changes
+        if change.after < change.before and change.mistake is not None
     }
-    texts: dict[str, list[str]] = {}
-    for mistake in named.values():
-        texts.setdefault(mistake.kind.replace("_", " "), []).append(mistake.text)
-    ranked = sorted(texts.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_KINDS]
-    parts = [
-        f"{len(found):,} {kind}" + (f" ({found[0]})" if len(found) > 1 and len({*found}) == 1 else "")
-        for kind, found in ranked
-    ]
-    left = sum(change.mistake is None for change in worse) + len(named) - sum(len(found) for _, found in ranked)
-    if parts and left:
-        parts.append(f"{left:,} other{'s' * (left > 1)}")
-    return f"; new mistakes: {', '.join(parts)}" if parts else ""
+    kinds = Counter(named.values()).most_common(_MOST_KINDS)
+    told = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in kinds)
+    return f"; new mistakes: {told}" if told else ""
 
 
 def _rule_texts(facts: Facts) -> list[str]:
@@ -557,7 +519,7 @@ def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
         doubts += [f"{text}; it may be noise" for text in _fall_texts(facts, doubtful)]
     margin = facts.rules.margin
     doubts += [
-        _of(effect.variant, f"{_excluded_text(effect)}, and a fall of {_points(margin)} must be (margin)")
+        _of(effect.variant, f"{_excluded_text(effect.bounds)}, and a fall of {_points(margin)} must be (margin)")
         for effect in facts.effects
         if margin is not None and effect.bounds is not None and effect.bounds.worst >= margin
     ]
@@ -595,17 +557,15 @@ def _doubts_by_missing_cases(variant: VariantComparison) -> list[str]:
 
 def _assurance_text(effect: Effect) -> str:
     """Say why a variant is not worse, and what is excluded."""
-    why = f"no fall found; {_excluded_text(effect)}"
-    if effect.bounds is None:
-        why = "no result changed, and nothing that the results depend on did"
+    why = "no result changed, and nothing that the results depend on did"
+    if effect.bounds is not None:
+        why = f"no fall found; {_excluded_text(effect.bounds)}"
     return _of(effect.variant, f"{level_text(effect)}; {why}")
 
 
-def _excluded_text(effect: Effect) -> str:
+def _excluded_text(bounds: Bounds) -> str:
     """Return `falls of the mean above 3.2 points are ruled out`."""
-    if effect.bounds is None or effect.bounds.worst >= 1:
-        return f"no fall of the mean is ruled out by {plural(effect.cases, 'case')}"
-    return f"falls of the mean above {_points(effect.bounds.worst)} are ruled out"
+    return f"falls of the mean above {_points(bounds.worst)} are ruled out"
 
 
 # what to do
@@ -622,7 +582,7 @@ def advice_texts(facts: Facts, *, confirm: bool) -> list[str]:
             found.append(_of(label, f"look first at {_names(effect.fell)}"))
         if confirm and label in doubtful:
             plan = plan_variant(variant, facts.tests, facts.rules, most=MOST_CONFIRMED)
-            if isinstance(plan, VariantPlan):
+            if plan is not None:
                 found.append(_of(label, _confirm_text(plan, variant.cost_usd)))
     return found
 
@@ -654,17 +614,13 @@ def _fresh_text(confirmation: Confirmation, test: TestResult) -> str:
     compared = len(confirmation.variant(test.variant).compared)
     count = f"{compared} of the {planned} documents" if compared < planned else plural(planned, "document")
     before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
-    fall = f"{test.name}{_fall_text(test, confirmation)}"
-    return f"fresh runs of {count} that fell ({before} before, {now} now): {fall}"
+    return f"fresh runs of {count} that fell ({before} before, {now} now): {_fall_text(test, confirmation)}"
 
 
 def spent_text(confirmation: Confirmation) -> str:
-    """Return `the confirmation took 20 calls, $0.20`."""
+    """Return `the confirmation took 20 calls, $0.20`; an output that was recorded is no call."""
     spent = confirmation.spent
-    parts = [plural(spent.calls, "call")] if spent.calls or not spent.recorded else []
-    parts += [_money(spent.cost_usd)] if spent.calls else []
-    parts += [f"{plural(spent.recorded, 'output')} replayed from recordings"] if spent.recorded else []
-    return f"the confirmation took {', '.join(parts)}"
+    return f"the confirmation took {plural(spent.calls, 'call')}, {_money(None if spent.unpriced else spent.cost_usd)}"
 
 
 # what the suite can show
@@ -692,7 +648,7 @@ def _falls_text(falls: Falls) -> str:
 
 
 def _note_texts(facts: Facts) -> list[str]:
-    """Return falls that are beyond noise and too small, rules, and what the comparison leaves out."""
+    """Return falls that are beyond noise and too small, and what the comparison leaves out."""
     notes: list[str] = []
     for test in facts.tests:
         if test.beyond_noise and test.fall < SMALLEST_FALL and test.drop > 0:
@@ -700,23 +656,12 @@ def _note_texts(facts: Facts) -> list[str]:
             fall = f"{_of(test.variant, test.title)} fell by {_points(test.drop)}, beyond noise"
             notes.append(f"{fall}, but {what} by less than {_points(SMALLEST_FALL)}, which is no fall")
     variants = facts.comparison.variants
-    notes += [_of(variant.label, _rule_change_text(change)) for variant in variants for change in variant.rules]
     rows = [row for variant in variants for row in variant.compared]
     for tag in facts.rules.by:
         if rows and not any(row.slices.get(tag) is not None for row in rows):
             known = {name for row in rows for name in row.slices}
             notes.append(f"no compared case has the tag {tag!r}{nearest(tag, known)}")
     return notes + [_of(variant.label, note) for variant in variants for note in _left_out_notes(variant)]
-
-
-def _rule_change_text(change: RuleChange) -> str:
-    """Return `rule start <= end: broken in 2 documents that kept it before (c1, c2), kept in 1 that broke it (c3)`."""
-    parts = [
-        f"{verb} {plural(len(cases), 'document')} that {before} it before ({_names(cases)})"
-        for verb, before, cases in (("broken in", "kept", change.broken), ("kept in", "broke", change.mended))
-        if cases
-    ]
-    return f"rule {change.rule}: {', '.join(parts)}"
 
 
 def _left_out_notes(variant: VariantComparison) -> list[str]:

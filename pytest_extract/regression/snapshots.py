@@ -15,12 +15,11 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 from pytest_extract.core.aggregate.slices import case_slices
 from pytest_extract.core.case_result import Attempt, CaseResult, Origin, Outcome, Variant
 from pytest_extract.core.metrics import JUDGED
-from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _UNWRITABLE: Final = "<nested too deep or too long to write>"
-_RULE_FAILED: Final = frozenset({RuleStatus.BROKEN, RuleStatus.UNCHECKED})
 _UNDECIDED: Final = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 
 
@@ -67,8 +66,8 @@ class CaseState:
     """One case on one variant: everything that a comparison needs.
 
     `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
-    in each run; `rules` the same of each rule across fields (one that does not apply counts as kept). `measures` has
-    the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that of a call, None if unknown.
+    in each run. `measures` has the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that of a
+    call, None if unknown.
     `broken` counts the attempts that broke, `errors` their kinds. `slices`: what the case is grouped by
     (`case_slices`).
     `builds`: the models that served the calls, as their providers name them.
@@ -85,7 +84,6 @@ class CaseState:
     patterns: Mapping[str, PatternState] = field(default_factory=dict)
     failing: Mapping[str, FailingField] = field(default_factory=dict)
     gates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    rules: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     measures: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
@@ -118,7 +116,6 @@ class CaseState:
             runs=len(range(self.runs)[part]),
             failing={path: entry for path, entry in failing.items() if not all(entry.runs)},
             gates={name: runs for name, runs in gates.items() if not all(runs)},
-            rules={name: runs[part] for name, runs in self.rules.items()},
             measures={name: values[part] for name, values in self.measures.items()},
             broken=0,
             errors={},
@@ -166,7 +163,6 @@ def case_state(result: CaseResult) -> CaseState:
         patterns=_patterns_of(merged, result.digests.get("judge", "")),
         failing=failing,
         gates=_failed_gates(scores),
-        rules=_kept_rules(scores),
         measures=_measures_by_run(scores),
         digests=result.digests,
         known=result.known,
@@ -297,12 +293,6 @@ def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:
 def _failed_gates(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
     runs = {name: tuple(getattr(score.gates, name).passed for score in scores) for name in STRUCTURAL_GATES}
     return {name: passed for name, passed in runs.items() if not all(passed)}
-
-
-def _kept_rules(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
-    kept = [{rule.name: rule.status not in _RULE_FAILED for rule in score.rules} for score in scores]
-    names = dict.fromkeys(name for each in kept for name in each)
-    return {name: tuple(each.get(name, True) for each in kept) for name in names}
 
 
 def _measures_by_run(scores: Sequence[ScoreRecord]) -> dict[str, tuple[float, ...]]:

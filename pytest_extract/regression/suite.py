@@ -13,7 +13,15 @@ from pytest_extract.core.stats import Runs, share_upper_bound
 from pytest_extract.core.values import ROUNDING, nearly, text_below
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import changed_digests, mean_of
-from pytest_extract.regression.snapshots import CaseState, Snapshot, case_state, counted_states, snapshot
+from pytest_extract.regression.snapshots import (
+    CaseKey,
+    CaseState,
+    FailingField,
+    Snapshot,
+    case_state,
+    counted_states,
+    snapshot,
+)
 
 COMPLETE_ROWS: Final = "complete_rows"
 """A bound of the suite that is no mean: the row up to which every long list is complete, as far as one breaks off."""
@@ -68,26 +76,6 @@ def _complete_rows(results: Sequence[CaseResult], bound: float, label: str) -> t
     return passed, f"{label}{COMPLETE_ROWS} {row:,} ({pattern}) {'reaches' if passed else '<'} {bound:g}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlakyField:
-    """A field that passed in some runs and failed in others.
-
-    `pass_twice`: probability that two runs in a row both pass (pass^2), estimated from the runs.
-    """
-
-    case: str
-    variant: str
-    path: str
-    pattern: str
-    runs: int
-    passes: int
-
-    @property
-    def pass_twice(self) -> float:
-        """pass^2."""
-        return pass_hat_k(self.passes, self.runs, 2)
-
-
 def suite_pass_hat_k(results: Iterable[CaseResult]) -> dict[int, float]:
     """Return pass^k of the suite for each k: the mean over cases of the probability that k runs in a row all pass.
 
@@ -104,22 +92,15 @@ def suite_pass_hat_k(results: Iterable[CaseResult]) -> dict[int, float]:
     return {k: sum(pass_hat_k(passes, of, k) for passes, of in counts) / len(counts) for k in range(1, most + 1)}
 
 
-def flaky_fields(results: Iterable[CaseResult]) -> tuple[FlakyField, ...]:
-    """Return the fields that passed in some repeats of their case and failed in others; the worst first."""
+def flaky_fields(results: Iterable[CaseResult]) -> list[tuple[CaseKey, str, FailingField]]:
+    """Return the fields, by path, that passed in some repeats of their case and failed in others; the worst first."""
     fields = [
-        FlakyField(
-            case=key.case,
-            variant=key.variant,
-            path=path,
-            pattern=entry.pattern,
-            runs=len(entry.runs),
-            passes=sum(entry.runs),
-        )
+        (key, path, entry)
         for key, state in snapshot(results).items()
         for path, entry in state.failing.items()
         if any(entry.runs)
     ]
-    return tuple(sorted(fields, key=lambda field: (abs(2 * field.passes - field.runs), field.case, field.path)))
+    return sorted(fields, key=lambda each: (abs(2 * sum(each[2].runs) - len(each[2].runs)), each[0].case, each[1]))
 
 
 ALPHA: Final = 0.05

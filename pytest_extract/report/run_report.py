@@ -35,8 +35,8 @@ from pytest_extract.regression.gate import (
     interval_text,
     spent_text,
 )
-from pytest_extract.regression.snapshots import snapshot
-from pytest_extract.regression.suite import FlakyField, flaky_fields, rank_variants, suite_pass_hat_k
+from pytest_extract.regression.snapshots import CaseKey, FailingField, snapshot
+from pytest_extract.regression.suite import flaky_fields, rank_variants, suite_pass_hat_k
 from pytest_extract.report.aggregates import VIEWS, ranking_title
 from pytest_extract.report.lines import (
     NO_VARIANT,
@@ -523,11 +523,10 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     count = plural(len(fields), "unsteady field")
     lines = [line(Span("repeats: ", "head"), f"{shares}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST
-    texts = first_of([_flaky_field_text(field) for field in fields], most, "field", _SHOWS_ALL)
+    texts = first_of([_flaky_field_text(*field) for field in fields], most, "field", _SHOWS_ALL)
     return [*lines, *(line(safe_prose(text), indent=2) for text in texts)]
 
 
-def _flaky_field_text(field: FlakyField) -> str:
-    variant = f" [{field.variant}]" if field.variant else ""
-    rate = f"passed {field.passes} of {plural(field.runs, 'run')}"
-    return f"{field.case}{variant} {field.path}: {rate}; twice in a row {percent(field.pass_twice)}"
+def _flaky_field_text(key: CaseKey, path: str, field: FailingField) -> str:
+    variant = f" [{key.variant}]" if key.variant else ""
+    return f"{key.case}{variant} {path}: passed {sum(field.runs)} of {plural(len(field.runs), 'run')}"

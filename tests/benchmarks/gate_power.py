@@ -23,15 +23,23 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from pytest_extract.core.case_result import Spending
 from pytest_extract.core.stats import Runs, mcnemar
 from pytest_extract.regression.baseline import resolution_of
-from pytest_extract.regression.compare import CaseComparison, Change, Comparison, PatternComparison, VariantComparison
+from pytest_extract.regression.compare import (
+    CaseComparison,
+    CasePairs,
+    Change,
+    Comparison,
+    FieldChange,
+    PatternComparison,
+    VariantComparison,
+)
 from pytest_extract.regression.facts import Rules, run_tests
 from pytest_extract.regression.gate import (
     FIRST_SHARE,
     MOST_CONFIRMED,
     Answer,
-    Spent,
     confirm,
     decide,
     decide_confirmed,
@@ -230,12 +238,12 @@ def confirmed(draw: Draw, before: np.ndarray, after: np.ndarray) -> tuple[Answer
     plan = plan_variant(
         variant, tests, RULES, most=MOST_CONFIRMED, held={row.case: held for row in variant.cases} if held else None
     )
-    if isinstance(plan, str):
+    if plan is None:
         return first.answer, 0
     was, now = draw(plan.runs, plan.runs)
     numbers = [int(case.removeprefix("s::")) for case in plan.cases]
     fresh = comparison_of(before[1:] if held else was, now, numbers)
-    found = confirm(first.comparison, [plan], fresh, Spent(), RULES)
+    found = confirm(first.comparison, [plan], fresh, Spending(), RULES)
     return decide_confirmed(first, found).answer, plan.calls
 
 
@@ -329,11 +337,18 @@ FIELDS = 10
 
 def stated(before: np.ndarray) -> float:
     """Return the smallest fall of the mean that a suite is said to show, by the runs of its baseline."""
-    wrong = ~before
-    cases, overall = wrong.transpose(1, 2, 0).astype(int).tolist(), [tuple(side) for side in wrong.mean(2).T.tolist()]
-    failing = [{f"f{place}": tuple(runs) for place, runs in enumerate(case) if any(runs)} for case in cases]
-    size = wrong.shape[2]
-    return resolution_of("", overall, failing, fields=size, patterns=size, alpha=RULES.alpha).now.mean or 1.0
+    sizes = {f"f{place}": 1 for place in range(before.shape[2])}
+
+    def pairs(case: list[list[bool]]) -> CasePairs:
+        failing = [
+            FieldChange(case="", path=name, pattern=name, kind=Change.UNCHANGED, before=0, after=0, runs=(runs, runs))
+            for name, runs in zip(sizes, map(tuple, case), strict=True)
+            if not all(runs)
+        ]
+        return CasePairs(runs=(len(before),) * 2, sizes=sizes, failing=tuple(failing))
+
+    cases = [*map(pairs, before.transpose(1, 2, 0).tolist())]
+    return resolution_of("", cases, RULES.alpha).now.mean or 1.0
 
 
 def fall_of(

@@ -142,7 +142,7 @@ def test_a_dry_run_says_what_it_takes(bisect, git):
     [
         ("HEAD", "name two revisions as BASE..HEAD"),
         ("nowhere..HEAD", "no git revision 'nowhere'"),
-        ("HEAD~1..HEAD --only *.json", "no prompt or schema file of both differs between HEAD~1 and HEAD"),
+        ("HEAD..HEAD", "no prompt or schema file of both differs between HEAD and HEAD"),
     ],
 )
 def test_what_cannot_be_searched_is_usage(bisect, words, told):

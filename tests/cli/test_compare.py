@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from pytest_extract.core.case_result import Variant
 from pytest_extract.regression.baseline import update_baseline
 from pytest_extract.results import dump_result, write_results
 from tests.commands import write
@@ -26,7 +25,6 @@ def folder(tmp_path_factory):
         "few": prompt_changed(suite(3, GOOD)),
         "out": [broken(f"c{number}") for number in range(60)],
         "one": [result("a", GOOD, tags={"kind": "x"})],
-        "models": suite(12, GOOD, variant=Variant(model="a")) + suite(12, BAD, variant=Variant(model="b")),
         "tagged": suite(3, GOOD, tags={"\x1bkind": "scan"}),
     }
     for name, results in runs.items():
@@ -71,8 +69,6 @@ def compare(run, folder):
         ("good", "bad", "--rule measure=f1", 1),
         ("baseline.json", "same", "", 0),
         ("baseline.json", "bad", "--rule max_dead=60", 1),
-        ("models", "models", "--before-variant a --after-variant b", 1),
-        ("models", "models", "--before-variant b --after-variant a", 0),
     ],
 )
 def test_exit_status(compare, before, after, options, status):
@@ -89,8 +85,6 @@ def test_exit_status(compare, before, after, options, status):
         ("good", "baseline.json", "", "B must be a results file"),
         ("good", "same", "--rule max_dead=-1", "max_dead must be 0 or more"),
         ("good", "same", "--rule measure=pass_rat", "did you mean 'pass_rate'"),
-        ("models", "models", "--before-variant c", "no variant 'c'"),
-        ("models", "models", "--before-variant a", "needs --after-variant too"),
         ("few", "tagged", "--by failure", "--by: no case has the tag 'failure'"),  # which splits values elsewhere
         ("few", "tagged", "--by domain", "--by: no case has the tag 'domain'; known: \\x1bkind, modality\n"),
     ],

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_extract.core.case_result import Spending
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.facts import Rules, Subject, run_tests
 from pytest_extract.regression.gate import (
     FIRST_SHARE,
     Answer,
-    Spent,
     confirm,
     decide,
     decide_confirmed,
@@ -66,7 +66,7 @@ def decided(wrong_now, fresh_before, fresh_now, cases=40, runs=3):
         {key: each for key, each in run(wrong, runs=runs).items() if key.case in plan.cases}
         for wrong in (fresh_before, fresh_now)
     ]
-    found = confirm(first.comparison, [plan], compare(*sides), Spent(calls=9), RULES)
+    found = confirm(first.comparison, [plan], compare(*sides), Spending(calls=9), RULES)
     return first, found, decide_confirmed(first, found)
 
 
@@ -101,16 +101,16 @@ def test_fewer_cases_have_more_runs_and_never_more_calls_than_four_a_case(fell, 
     assert (len(plan.cases), plan.runs, plan.calls) == (min(fell, most), runs, calls)
 
 
-def test_what_could_show_nothing_is_not_planned_and_says_why():
-    assert "cannot show a fall" in planned(run({}), run(dead(1)), most=1)
-    assert "cannot show a fall" in planned(run({}), run(dead(1)), held={"s::01": 1})
-    assert "luck" in planned(run(dead(1, 2, 3)), run(dead(4, 5)))
+def test_what_could_show_nothing_is_not_planned():
+    assert planned(run({}), run(dead(1)), most=1) is None
+    assert planned(run({}), run(dead(1)), held={"s::01": 1}) is None
+    assert planned(run(dead(1, 2, 3)), run(dead(4, 5))) is None
 
 
 def test_only_cases_that_can_run_again_are_planned():
     before, after = run({}), run(dead(1, 2, 3))
     assert planned(before, after, among={"s::02", "s::03"}).cases == ("s::02", "s::03")
-    assert planned(before, after, among=set()) == "none of the 3 cases that fell can be run again"
+    assert planned(before, after, among=set()) is None
     assert planned(before, after, held={"s::02": 4}).cases == ("s::02",)
 
 
@@ -147,7 +147,7 @@ def test_a_fall_that_does_not_come_back_is_not_worse(wrong_now, runs, answers, r
 def test_without_a_fresh_result_the_first_runs_decide():
     first = decide(compare(run({}), run(dead(1, 2, 3))), RULES, level=LEVEL)
     plan = planned(run({}), run(dead(1, 2, 3)))
-    last = decide_confirmed(first, confirm(first.comparison, [plan], compare({}, {}), Spent(), RULES))
+    last = decide_confirmed(first, confirm(first.comparison, [plan], compare({}, {}), Spending(), RULES))
     assert (last.answer, last.reasons) == (first.answer, first.reasons)
 
 
@@ -160,10 +160,9 @@ def test_a_confirmed_fall_of_less_than_half_a_point_is_not_worse():
 def test_the_first_run_of_a_baseline_chooses_and_the_others_confirm():
     states = {key.case: each for key, each in run({1: {0: "011"}}, runs=3).items()}
     assert held_runs(states)["s::01"] == 2
-    state = replace(states["s::01"], rules={"start <= end": (False, True, True)})
-    first, later = state.with_runs(0, 1), state.with_runs(1, 3)
-    assert (first.failing["f0"].runs, first.rules) == ((False,), {"start <= end": (False,)})
-    assert (later.runs, dict(later.failing), later.rules) == (2, {}, {"start <= end": (True, True)})
+    first, later = states["s::01"].with_runs(0, 1), states["s::01"].with_runs(1, 3)
+    assert first.failing["f0"].runs == (False,)
+    assert (later.runs, dict(later.failing)) == (2, {})
 
 
 def test_repeats_that_stop_once_decided_hold_back_what_every_case_has():
@@ -193,12 +192,12 @@ def test_without_a_change_the_gate_with_its_confirmation_cries_wolf_in_at_most_f
         before, after = suite(source, cases=20, fields=6, chances=(steady(0.8),) * 2)
         first = decide(compare(before, after), RULES, level=LEVEL)
         plan = planned(before, after)
-        if isinstance(plan, str):
+        if plan is None:
             worse += first.answer is WORSE
             continue
         sides = suite(source, cases=20, fields=6, chances=(steady(0.8),) * 2, runs=plan.runs)
         fresh = compare(*({key: each for key, each in side.items() if key.case in plan.cases} for side in sides))
-        found = confirm(first.comparison, [plan], fresh, Spent(), RULES)
+        found = confirm(first.comparison, [plan], fresh, Spending(), RULES)
         confirmed += bool(found.fallen)
         worse += first.answer is WORSE or bool(found.fallen)  # more often than the gate says it
     assert confirmed <= 6  # 2.5 % of 80, and three standard errors

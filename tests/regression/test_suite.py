@@ -107,15 +107,13 @@ LOST = attempt({}, outcome=Outcome.BROKEN, score=None)
     ids=["steady", "invented now and then", "an outage"],
 )
 def test_a_field_that_passes_now_and_then_is_unsteady(runs, paths):
-    assert [field.path for field in flaky_fields([result("a", *runs)])] == paths
+    assert [path for _, path, _ in flaky_fields([result("a", *runs)])] == paths
 
 
 def test_unsteady_fields_are_named_the_worst_first():
     verdicts = ((True, True), (False, True), (True, True), (False, False))
-    first, second = flaky_fields([result("a", *({"n": one, "m": True, "items[0].p": two} for one, two in verdicts))])
-    assert (first.path, first.runs, first.passes) == ("n", 4, 2)
-    assert first.pass_twice == pytest.approx(1 / 6)
-    assert (second.path, second.pattern, second.passes) == ("items[0].p", "items[].p", 3)
+    found = flaky_fields([result("a", *({"n": one, "m": True, "items[0].p": two} for one, two in verdicts))])
+    assert [(path, sum(field.runs), len(field.runs)) for _, path, field in found] == [("n", 2, 4), ("items[0].p", 3, 4)]
 
 
 def test_pass_hat_k_of_a_suite():

@@ -220,7 +220,7 @@ def test_the_same_as_json():
     after = [*suite(11, M_WRONG), make.broken("c11"), result("x", RIGHT | {"x": INVENTED})]
     record = json.loads(json.dumps(comparison_record(judge([*suite(12, RIGHT), result("x", RIGHT)], after))))
     (variant,) = record["comparison"]["variants"]
-    assert (record["format"], record["answer"], record["pairs"]) == (4, "WORSE", 37)
+    assert (record["format"], record["answer"], record["pairs"]) == (5, "WORSE", 37)
     assert record["effects"][0]["bounds"]["change"] < -0.2
     row = next(row for row in variant["patterns"] if row["pattern"] == "m")
     assert (row["fell"], row["before"], row["after"]) == (11, 1.0, pytest.approx(1 / 12))

@@ -307,7 +307,7 @@ WIDE = {f"f{number}": True for number in range(14)}
             [make.result("a", {"n": True}, {"n": False}, {"n": True}, variant=Variant(model="x"))],
             [
                 "repeats: pass^1 66.7 %, pass^2 33.3 %, pass^3 0 %; 1 unsteady field",
-                "  invoices/acme.extract.yaml::a [x] n: passed 2 of 3 runs; twice in a row 33.3 %",
+                "  invoices/acme.extract.yaml::a [x] n: passed 2 of 3 runs",
             ],
         ),
         ([make.result("a", WIDE, WIDE)], ["repeats: pass^1 100 %, pass^2 100 %; 0 unsteady fields"]),

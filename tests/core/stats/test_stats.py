@@ -162,15 +162,15 @@ def test_equal_results_exclude_a_drop_of_five_points_only_with_enough_cases(case
 
 @pytest.mark.parametrize("cases", [20, 59, 100])
 def test_without_any_change_the_bound_is_the_rule_of_three(cases):
-    assert unseen_drop_bound([0.0] * cases, unseen_loss=1.0) == pytest.approx(3 / (cases + 1), abs=1e-9)
+    assert unseen_drop_bound([0.0] * cases, unseen_loss=1.0) == pytest.approx(1 - 0.05 ** (1 / cases), abs=1e-5)
+    assert unseen_drop_bound([0.0] * cases, unseen_loss=1.0) < 3 / cases
 
 
 @given(changes)
 def test_the_bound_holds_the_drop_and_expecting_more_of_unseen_cases_never_makes_it_smaller(values):
-    mild = unseen_drop_bound(values, unseen_loss=0.2, resamples=300)
-    assert mild == unseen_drop_bound(values, unseen_loss=0.2, resamples=300)
-    assert mild >= -sum(values) / len(values) - 1e-9 or mild == 0.0
-    assert unseen_drop_bound(values, unseen_loss=1.0, resamples=300) >= mild - 1e-9
+    mild = unseen_drop_bound(values, unseen_loss=0.2)
+    assert mild >= max(0.0, -sum(values) / len(values)) - 1e-6
+    assert unseen_drop_bound(values, unseen_loss=1.0) >= mild - 1e-6
 
 
 def test_a_true_drop_is_rarely_excluded():
@@ -179,7 +179,7 @@ def test_a_true_drop_is_rarely_excluded():
     misses = 0
     for _ in range(200):
         values = [-sum(source.random() < 0.05 for _ in range(20)) / 20 for _ in range(30)]
-        misses += unseen_drop_bound(values, unseen_loss=0.5, resamples=200) < 0.05
+        misses += unseen_drop_bound(values, unseen_loss=0.5) < 0.05
     assert misses <= 15
 
 

@@ -39,7 +39,7 @@ from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report import aggregates
 from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, slice_record, slice_table
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
-from pytest_extract.report.lines import Line, Span, line, safe_prose, text_of
+from pytest_extract.report.lines import Line, text_of, told
 from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
 from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
@@ -279,7 +279,7 @@ def run_leaderboard(args: argparse.Namespace) -> int:
             for rank, place in enumerate(places, start=1)
         ]
         records: list[Json] = [{"by": name, "slice": label, **row} if name else row for row in rows]
-        title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
+        title = [told(f"{name} {label}: {plural(len(members), 'result')}", "head")] if name else []
         ranking = aggregates.ranking_table(places, totals_of(members).variants)
         lines = aggregates.leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())
         parts.append((records, [*title, *lines]))

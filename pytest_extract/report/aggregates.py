@@ -32,7 +32,7 @@ from pytest_extract.core.words import listed, number_text, percent, plural, scor
 from pytest_extract.errors import nearest
 from pytest_extract.importers.sob import SobRun
 from pytest_extract.regression.suite import RankedVariant
-from pytest_extract.report.lines import NO_VARIANT, Line, Span, Table, line, prose, safe_prose
+from pytest_extract.report.lines import NO_VARIANT, Line, Span, Table, line, prose, safe_prose, told
 from pytest_extract.report.summary import MEASURES, VariantTotals, percent_at_least, remark_lines, totals_of
 
 MOST_FIELDS: Final = 20
@@ -47,7 +47,7 @@ _MOST_TIED: Final = 4
 def variant_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Show the aggregates of one variant; with a verbosity, every field pattern."""
     counts = ((run.scored, "scored"), (run.broken, "broken"), (run.not_run, "not run"))
-    told = ", ".join(f"{count:,} {noun}" for count, noun in counts if count or noun == "scored")
+    outcomes = ", ".join(f"{count:,} {noun}" for count, noun in counts if count or noun == "scored")
     name = f"{safe_prose(standing.variant)}: " if standing.variant else ""
     measures = {name: (means.plain, means.weighted) for name, means in run.measures.items()}
     kinds = ", ".join(f"{name} {count:,}" for name, count in run.rates.failures.most_common())
@@ -66,7 +66,7 @@ def variant_report_lines(run: RunAggregate, standing: Standing, *, width: int = 
         Table(("depth", *DEEPJSON), by_depth, "DeepJSONEval: by depth of nesting"),
     )
     blocks = (
-        [line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {told}")],
+        [line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {outcomes}")],
         *(table.lines(width) for table in tables if table.rows),
         remark_lines(totals_of(standing.results).remarks, width=width, verbosity=verbosity),
     )
@@ -352,7 +352,7 @@ def _keys(fields: dict[str, float], precision: float) -> list[Line]:
     keys += ["  fields:"] if fields else []
     keys += [f"    {json.dumps(name)}: {lowest:g}" for name, lowest in fields.items()]
     head = line(Span("for the case files or their defaults:", "dim"))
-    return [head, *(line(safe_prose(key), indent=2) for key in keys)]
+    return [head, *(told(key, indent=2) for key in keys)]
 
 
 def threshold_record(variant: str, proposals: Sequence[ThresholdProposal], precision: float) -> dict[str, Json]:

@@ -53,6 +53,7 @@ from pytest_extract.report.lines import (
     text_of,
     text_width,
     titled,
+    told,
     wrap_spans,
 )
 from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, order_text, uncompared_places
@@ -106,8 +107,8 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
     """
     try:
         repeated = len(result.attempts) > 1
-        told = any(breach.what == "repeat" for breach in result.breaches)
-        lines = [line(repeats_text(result))] if repeated and not told else []
+        counted = any(breach.what == "repeat" for breach in result.breaches)
+        lines = [line(repeats_text(result))] if repeated and not counted else []
         lines += _told(options, "bad", *(breach.message for breach in result.breaches))
         bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
         for attempt in bad if options.verbosity > 0 else bad[:1]:
@@ -336,7 +337,7 @@ def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool)
         reason = ""
     if item.matched and item.matched != item.path:
         matched = f"{'stands at' if item.status is Status.HALLUCINATION else 'matched with'} {item.matched}"
-    told: list[tuple[str, Style]] = [
+    parts: list[tuple[str, Style]] = [
         (look_alike, "dim"),
         (said, "mark"),
         (f"score {score_number(item.score)}" if 0 < item.score < 1 else "", "plain"),
@@ -345,8 +346,8 @@ def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool)
         *((f"cited {citation_text(each)}", "dim") for each in item.citations[: _MOST_CITATIONS if cite else 0]),
         (matched, "dim"),
     ]
-    notes = [line(Span(shorten(safe_prose(text), width), style)) for text, style in told if text]
-    return [each for each in (line(Span(safe_prose(finding.note), "mark")), difference, *notes) if text_of(each)]
+    notes = [line(Span(shorten(safe_prose(text), width), style)) for text, style in parts if text]
+    return [each for each in (told(finding.note, "mark"), difference, *notes) if text_of(each)]
 
 
 def counts_text(

@@ -29,13 +29,13 @@ from pytest_extract.report.findings import Finding, failed_results, finding_text
 from pytest_extract.report.lines import (
     Line,
     Table,
-    line,
     printed,
     prose,
     safe_prose,
     shorten,
     show,
     text_of,
+    told,
 )
 from pytest_extract.report.run_report import RunReport, gate_lines, headline, next_steps, repeat_lines
 from pytest_extract.report.summary import (
@@ -118,13 +118,13 @@ def _folded_paragraphs(run: RunReport, items: Sequence[str]) -> Iterator[str]:
         yield "\n".join(["", *(f"- {item}" for item in first_of(items, _MOST_REASONS)), ""])
     if run.mistakes:
         rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
-        yield _fenced([line(safe_prose(row)) for row in rows])
+        yield _fenced([told(row) for row in rows])
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged, width=_WIDTH))
     if bad := worst_patterns(run.totals.fields):
         yield _table(worst_fields_table(bad).first(MOST_FIELDS, "field"))
     yield from (_table(slice_table(each, view=run.view, most=MOST_FIELDS)) for each in run.slices if each.is_known)
-    told = summary_lines(
+    summary = summary_lines(
         run.results,
         totals=run.totals,
         judge=run.judge,
@@ -133,7 +133,7 @@ def _folded_paragraphs(run: RunReport, items: Sequence[str]) -> Iterator[str]:
         width=_WIDTH,
         fields=False,
     )
-    yield _fenced([*told, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
+    yield _fenced([*summary, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
 
 
 def _table(table: Table) -> str:

@@ -47,6 +47,7 @@ from pytest_extract.report.lines import (
     line,
     safe_prose,
     show,
+    told,
 )
 from pytest_extract.report.summary import RunTotals, auto_accept_text, totals_of, worst_patterns
 
@@ -362,12 +363,12 @@ def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
     most = len(decision.reasons) if verbosity >= 1 else MOST_REASONS
     style = "warn" if decision.warnings else ANSWER_STYLE[decision.answer]
     first, *others = decision.reasons or ("nothing was compared",)
-    told: list[tuple[str, Style]] = [(text, "plain") for text in first_of(others, most, "reason", _SHOWS_ALL)]
-    told += [(text, "warn") for text in decision.warnings]
-    told += [(text, "plain") for text in (*decision.advice, *basis_texts(decision))]
+    below: list[tuple[str, Style]] = [(text, "plain") for text in first_of(others, most, "reason", _SHOWS_ALL)]
+    below += [(text, "warn") for text in decision.warnings]
+    below += [(text, "plain") for text in (*decision.advice, *basis_texts(decision))]
     lines = [line(Span(f"{decision.answer}. ", style), Span(safe_prose(_sentence(first)), "head"))]
-    lines += [line(Span(safe_prose(_sentence(text)), style), indent=2) for text, style in told]
-    return lines + [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in decision.notes]
+    lines += [told(_sentence(text), style, indent=2) for text, style in below]
+    return lines + [told(f"note: {note}", "dim", indent=2) for note in decision.notes]
 
 
 def basis_texts(decision: GateDecision) -> list[str]:
@@ -447,7 +448,7 @@ def _variant_lines(variant: VariantComparison, decision: GateDecision, width: in
 def _listing(title: str, style: Style, texts: Sequence[str], of: int, noun: str) -> list[Line]:
     """Show a title and the first texts below it."""
     more = [f"… and {plural(of - len(texts), f'more {noun}')}{_SHOWS_ALL}"] if of > len(texts) else []
-    return [line(Span(title, style), indent=2), *(line(safe_prose(text), indent=4) for text in (*texts, *more))]
+    return [told(title, style, indent=2), *(told(text, indent=4) for text in (*texts, *more))]
 
 
 def _effect_text(effect: Effect) -> str:
@@ -541,7 +542,7 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     lines = [line(Span("repeats: ", "head"), f"{shares}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST
     texts = first_of([_flaky_field_text(field) for field in fields], most, "field", _SHOWS_ALL)
-    return [*lines, *(line(safe_prose(text), indent=2) for text in texts)]
+    return [*lines, *(told(text, indent=2) for text in texts)]
 
 
 def _flaky_field_text(field: FlakyField) -> str:

@@ -26,6 +26,7 @@ from pytest_extract.report.lines import (
     prose,
     safe_prose,
     shorten,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -281,8 +282,8 @@ class RunTotals:
         if result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
             self.reasons[str(result.outcome)][_why(result)] += 1
         self.reasons[_CHANGED].update({text for attempt in result.attempts for text in attempt.adjustments})
-        for head, told in _REMARKS.items():
-            if text := told(result):
+        for head, remark in _REMARKS.items():
+            if text := remark(result):
                 self.remarks[head][result.nodeid] = text
         for attempt in result.attempts:
             if attempt.score is not None:
@@ -447,8 +448,8 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
         left = sum(count for _, count in reasons[_MOST:])
         texts += [f"{plural(left, 'case')} for other reasons"] if left else []
         for text in texts:
-            told = shorten(f"{title.replace('_', ' ')}: {text}", _LONGEST_REASON)
-            lines += prose(told, "warn", indent=0, width=width)
+            reason = shorten(f"{title.replace('_', ' ')}: {text}", _LONGEST_REASON)
+            lines += prose(reason, "warn", indent=0, width=width)
     return lines
 
 
@@ -490,10 +491,10 @@ def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, st
 
 
 def _money_lines(spent: Spending, reruns: Spending, judge: Spending, width: int) -> list[Line]:
-    told = [spending_facts(spent + reruns, reruns)]
+    parts = [spending_facts(spent + reruns, reruns)]
     if judge.calls:
-        told.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
-    texts = ["; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts) for facts in told]
+        parts.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
+    texts = ["; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts) for facts in parts]
     return [each for text in texts if text for each in prose(text, "plain", indent=0, width=width)]
 
 
@@ -541,8 +542,8 @@ def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) ->
     for decision in decisions:
         lines += prose(auto_accept_text(decision), _VERDICTS[decision.shown][1], indent=0, width=width)
         if decision.wrong:
-            wrong = [f"{safe_prose(pattern)} {count:,}" for pattern, count in decision.wrong.most_common()]
-            lines.append(line(Span(f"accepted and wrong: {listed(wrong, _MOST, 'fields')}"), indent=2))
+            wrong = [f"{pattern} {count:,}" for pattern, count in decision.wrong.most_common()]
+            lines.append(told(f"accepted and wrong: {listed(wrong, _MOST, 'fields')}", indent=2))
     return lines
 
 

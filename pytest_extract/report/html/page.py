@@ -1,6 +1,6 @@
 """A run as one HTML page: what it shows is data in the page, which the page's own script draws.
 
-The script makes elements and text of the data, never markup. Without scripts, the page is the failures as text.
+The script makes elements and text of the data, never markup. Without scripts, the page has its headline.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
 from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
 from pytest_extract.report.diff import (
-    DiffOptions,
-    case_lines,
     counts_text,
     failure_title,
     finding_difference,
@@ -84,7 +82,6 @@ from pytest_extract.report.summary import (
     reason_of,
     remark_lines,
     spending_facts,
-    summary_lines,
     uncompared_places,
     variant_table,
     worst_fields_table,
@@ -753,16 +750,12 @@ DRAWN: Final = ("drawn", None)
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 MOST_VARIANTS: Final = 50
 """Variants in the table and the filter; further ones are counted."""
-MOST_WITHOUT_SCRIPTS: Final = 50
-"""Cases that can be read without scripts, as text; further ones are counted."""
 _MOST_VARIANT_COLUMNS: Final = 6
 _MOST_MISTAKES: Final = 100
 _MOST_HEAD_REASONS: Final = 20
-_MOST_TEXT_LINES: Final = 60
 _SENTENCE: Final = 300
 _MAIN_REASON: Final = 600
 _TITLE: Final = 120
-_WIDTH: Final = 100
 _LINE_WIDTH: Final = 400
 _MOST_TAG_VALUES: Final = 100
 
@@ -783,7 +776,6 @@ def page(run: RunReport) -> str:
         "icon": _ICONS[head.tone],
         "word": head.word,
         "why": shorten(head.text, _MAIN_REASON),
-        "plain": "\n".join(_plain_lines(run)),
         "written": shorten(run.written, _SENTENCE),
     }
     return Template(_asset("page.html")).substitute(
@@ -997,21 +989,6 @@ def _filters(
         "mistakes": [(name, f"{name} ({mistakes[name]:,})") for name in sorted(mistakes)],
         "worse": worse,
     }
-
-
-def _plain_lines(run: RunReport) -> list[str]:
-    """Return the run, and the cases that are not green, as text for readers without scripts."""
-    texts = [
-        text_of(line) for line in summary_lines(run.results, totals=run.totals, judge=run.judge, reruns=run.reruns)
-    ]
-    bad = [result for result in run.results if result.outcome is not Outcome.PASSED]
-    for result in bad[:MOST_WITHOUT_SCRIPTS]:
-        lines = [text_of(line) for line in case_lines(result, DiffOptions(width=_WIDTH))] or [result.why or ""]
-        texts += ["", f"{short_name(result.nodeid)}: {outcome_text(result.outcome)}"]
-        texts += first_of([shorten(safe_prose(line), _SENTENCE) for line in lines], _MOST_TEXT_LINES, "line")
-    left = len(bad) - MOST_WITHOUT_SCRIPTS
-    more = f"{plural(left, 'more case')} not green. " if left > 0 else ""
-    return [*texts, "", f"{more}Scripts are off: with them, this page shows every case beside its document."]
 
 
 # --- a comparison with a baseline or between variants: decision, changed fields, uncompared cases

@@ -356,13 +356,3 @@ def test_variants_are_ranked_first_and_never_pooled():
 def test_a_run_without_results_has_a_page():
     assert "<title>! Nothing run: no case was run</title>" in shown().text
     assert Tags(shown().text).open == []
-
-
-def test_without_scripts_the_failures_can_be_read(monkeypatch):
-    monkeypatch.setattr(page_module, "MOST_WITHOUT_SCRIPTS", 1)
-    text = shown(scored("a", wrong(total=1)), scored("b", wrong(total="<b>")), scored("c", GOLD)).text
-    plain = text[text.index("<noscript>") : text.index("</noscript>")]
-    assert "cases/all.extract.yaml::a: failed" in plain
-    assert any(line.split()[:3] == ["total", "number", "mismatch"] for line in plain.splitlines())
-    assert "1 more case not green." in plain
-    assert "all.extract.yaml::c" not in plain

@@ -20,7 +20,6 @@ from pytest_extract.cases.edit import gold_lines_of
 from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.values import MISSING, Json, Missing, text_digest
 from pytest_extract.core.words import first_of, plural
 from pytest_extract.report.findings import finding_text, findings_of, metric_label, split_known
@@ -292,15 +291,6 @@ def _value_rows(result: CaseResult, dimensions: Mapping[str, Dimension]) -> Iter
                 "confidence": leaf.confidence,
                 "mistake": None if mistake is None else mistake.kind,
                 **{head: slice_of(result, leaf) for head, slice_of in of_value.items()},
-            }
-        for rule in attempt.score.rules:  # both sides as computed are in the reason
-            yield {
-                "repeat": attempt.index + 1,
-                "pattern": rule.name,
-                "metric": "rule",
-                "status": str(rule.status),
-                "score": {RuleStatus.HELD: 1.0, RuleStatus.NOT_APPLICABLE: None}.get(rule.status, 0.0),
-                "reason": rule.message,
             }
 
 

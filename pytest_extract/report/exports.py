@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.edit import gold_lines_of
-from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension
+from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension, tag_text
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.values import MISSING, Json, Missing, text_digest
@@ -36,7 +36,7 @@ MOST_ISSUES: Final = 1_000
 MOST_FIELDS: Final = 5
 """Failing fields that one annotation tells."""
 MOST_PROPERTIES: Final = 200
-"""Rules and fields with a JUnit property of their own; further ones are counted."""
+"""Fields with a JUnit property of their own; further ones are counted."""
 PROPERTY: Final = "extract."
 """Beginning of the names of our JUnit properties."""
 _FILE_TITLES: Final[Mapping[Level, str]] = {"error": "mistake in a case file", "warning": "case file"}
@@ -196,27 +196,19 @@ def code_quality(run: RunReport) -> str:
 
 
 def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
-    """Return the properties of a case in JUnit XML: outcome, measures, cost, tokens, tags, and a verdict by field."""
-    found = [("outcome", str(result.outcome))]
-    if result.variant.label:
-        found.append(("model", result.variant.label))
-    found += [(name, f"{mean:.6g}") for name, mean in result.means.items()]
+    """Return the properties of a case in JUnit XML: its measures, its cost, its tags, and the verdict of each field."""
+    found = [(name, f"{mean:.6g}") for name, mean in result.means.items()]
     spent = Spending.of([result])
     if spent.calls > spent.unpriced:
         found.append(("cost_usd", f"{spent.cost_usd:.6f}"))
-    if spent.prompt_tokens or spent.completion_tokens:
-        found += [("prompt_tokens", str(spent.prompt_tokens)), ("completion_tokens", str(spent.completion_tokens))]
-    for name, value in result.tags.items():
-        found.append((f"tag.{name}", value if isinstance(value, str) else json.dumps(value)))
+    found += [(f"tag.{name}", tag_text(result.tags, name)) for name in result.tags]
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
-    for score in result.scores:
-        for rule in score.rules:
-            verdicts[f"rule.{rule.name}"][rule.status] += 1
     for score in read_scores(result):
         for leaf in score.leaves:
-            verdicts[f"field.{leaf.pattern or '$'}"][leaf.status] += 1
-    for name, counts in islice(verdicts.items(), MOST_PROPERTIES):
-        found.append((name, ", ".join(f"{count} {status}" for status, count in counts.most_common())))
+            verdicts[leaf.pattern or "$"][leaf.status] += 1
+    for pattern, counts in islice(verdicts.items(), MOST_PROPERTIES):
+        verdict = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+        found.append((f"field.{pattern}", verdict))
     if (left := len(verdicts) - MOST_PROPERTIES) > 0:
         found.append(("fields_left_out", str(left)))
     return [(safe_prose(f"{PROPERTY}{name}"), safe_prose(shorten(value, _MESSAGE))) for name, value in found]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.core.case_result import Attempt, Breach, Outcome, Usage
+from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report import exports
 from pytest_extract.report.exports import code_quality, csv_table, github_commands, junit_properties, problems_of
@@ -171,18 +171,13 @@ def test_a_bound_that_is_about_no_field_has_an_issue_beside_the_fields(root):
     ]
 
 
-def test_junit_properties_have_measures_cost_and_fields():
+def test_junit_properties_have_measures_cost_tags_and_fields():
     score = scored("a", {"total": 1, "items": GOLD["items"]}).attempts[0].score
-    usage = Usage(prompt_tokens=7, completion_tokens=3)
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, cost_usd=0.25, usage=usage)
-    found = dict(junit_properties(case("a", Outcome.FAILED, attempt, tags={"domain": "mail"}, model="m/x")))
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, cost_usd=0.25)
+    found = dict(junit_properties(case("a", Outcome.FAILED, attempt, tags={"domain": "mail"})))
     expected = {
-        "outcome": "failed",
-        "model": "m/x",
         "pass_rate": "0.333333",
         "cost_usd": "0.250000",
-        "prompt_tokens": "7",
-        "completion_tokens": "3",
         "tag.domain": "mail",
         "field.vendor": "1 omission",
         "field.total": "1 mismatch",

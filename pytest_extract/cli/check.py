@@ -149,7 +149,7 @@ def _print_annotations(findings: Iterable[lint.LintFinding]) -> None:
     problems = []
     for each in findings:
         level = "error" if each.severity == "mistake" else each.severity
-        problems.append([file_problem(each.error.path, each.error.line or 1, each.error.message, root, level)])
+        problems.append(file_problem(each.error.path, each.error.line or 1, each.error.message, root, level))
     print("\n".join(github_commands(problems)))  # noqa: T201 - commands that GitHub is to obey
 
 

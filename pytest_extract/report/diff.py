@@ -71,8 +71,8 @@ _SEEN: Final = ("texts differ from", "values differ")
 _BELOW: Final = 6
 """Indent of the lines below the line of a field."""
 _GAP: Final = Span("  ")
-_LEAST_BRIEF: Final = 24
-"""Columns that a path leaves to the values, at least."""
+_BRIEF: Final = 24
+"""Width of a value where a field has one line."""
 _WHOLE_LINES: Final = 4
 """Lines of marked text where values are shown whole."""
 
@@ -97,6 +97,8 @@ class DiffOptions:
     @property
     def value_width(self) -> int:
         """Width of one value, so that a value and its label fit into a line."""
+        if self.brief:
+            return _BRIEF
         return WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), 24)
 
 
@@ -225,28 +227,24 @@ def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping
     shown = bad[: options.most]
     items = [finding.result for finding in shown]
     heads = [[safe_prose(str(item.path)), safe_prose(metric_label(item)), item.status] for item in items]
-    if options.brief:
-        heads = [
-            [shorten(path, width * 3 // 5), "" if status is Status.MISMATCH else status] for path, _, status in heads
-        ]
     columns = [max(map(text_width, column)) for column in zip(*heads, strict=True)]
     if sum(columns) + len(columns) * len(_GAP.text) > width:
         columns = [0] * len(columns)
     lines: list[Line] = []
     for finding, item, texts in zip(shown, items, heads, strict=True):
         status: Style = "warn" if item.status is Status.JUDGE_ERROR else "bad"
-        styles: tuple[Style, ...] = ("head", status) if options.brief else ("head", "plain", status)
+        styles: tuple[Style, ...] = ("head", "plain", status)
         cells = zip(texts, columns, styles, strict=True)
-        head = [line(Span(padded(text, column), style)) for text, column, style in cells if text]
-        if options.brief:
-            lines.append(_brief_line(finding, head, width - 2))
-            continue
+        head = [line(Span(padded(text, column), style)) for text, column, style in cells]
         room, whole = max(width - 8, 40), options.verbosity >= 2
         values = [(f"{side} ", Span(text, style)) for side, text, style in shown_values(item, options.value_width)]
         beside = _spaced(line(*value) for value in values)
         difference = finding_difference(item, _WHOLE_LINES * width if whole else room, whole=whole)
         notes = finding_notes(finding, difference, room, cite=options.verbosity > 0)
-        if _BELOW + text_width(text_of(beside)) <= width:
+        if options.brief:
+            first, *more = wrap_spans(_spaced([*head, beside, *notes]), indent=2, width=width - 2)
+            lines.append((*first, Span(f" {ELLIPSIS}", "dim")) if more else first)
+        elif _BELOW + text_width(text_of(beside)) <= width:
             lines += _flow([*head, beside, *notes], width)
         else:  # values below each other begin in one column, so that the eye can compare them
             wide = max(len(side) for side, _ in values)
@@ -257,26 +255,9 @@ def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping
             lines += prose(place, "dim", indent=_BELOW, width=width)
     left = sum(finding.stands_for for finding in bad[len(shown) :])
     if left:
-        hint = "-vv shows all" if options.verbosity > 0 or options.brief else "-v shows more, -vv all"
+        hint = "-vv shows all" if options.verbosity > 0 else "-v shows more, -vv all"
         lines += _told(options, "dim", f"… {plural(left, 'more failing field')} ({hint})")
     return lines
-
-
-def _brief_line(finding: Finding, head: Sequence[Line], width: int) -> Line:
-    """Write a field in one line; a marked difference stands in place of the values, which take what notes leave."""
-    item, gap = finding.result, len(_GAP.text)
-    room = max(width - gap - text_width(text_of(_spaced(head))) - gap, _LEAST_BRIEF)
-    notes = finding_notes(finding, (), max(room, 40), cite=False)
-    decisive = [note for note in notes if note[0].style != "dim" or item.status is Status.JUDGE_ERROR]
-    left = max(room - text_width(text_of(_spaced(decisive))) - gap, room // 2)
-    difference = finding_difference(item, left)
-    values: list[Line] = []
-    if not any(span.style == "mark" for span in difference):
-        lone = item.gold is MISSING or item.extracted is MISSING
-        size = left - len("extracted ") if lone else (left - len("gold extracted   ")) // 2
-        values = [line(f"{side} ", Span(text, style)) for side, text, style in shown_values(item, size)]
-    first, *more = wrap_spans(_spaced([*head, *values, difference, *notes]), indent=2, width=width)
-    return (*first, Span(f" {ELLIPSIS}", "dim")) if more else first
 
 
 def _spaced(parts: Iterable[Line]) -> Line:

@@ -334,21 +334,17 @@ def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool)
 def counts_text(
     counted: Sequence[FieldResult], excused: Sequence[FieldResult], score: ScoreRecord, known: Sequence[str] = ()
 ) -> str:
-    """Count the results without a line of their own: matches, known failures, skipped fields, absent values."""
-    tally = Counter(item.status for item in counted)
+    """Count the results without a line of their own: matches, known failures, lists in another order."""
+    matches = sum(item.status is Status.MATCH for item in counted)
     bad = sum(item.status in FAILED for item in excused)
     stale = ", ".join(passing_known_failures(excused, known))
     lists = listed([safe_prose(str(path)) for path in score.reordered], _MOST_REORDERED)
-    held = sum(rule.status is RuleStatus.HELD for rule in score.rules)
     empty = emptiness_text(score)
     counts = [
-        plural(tally[Status.MATCH], "value matches", "values match"),
+        plural(matches, "value matches", "values match"),
         plural(bad, "known failure") if bad else "",
         f"known failures that pass now: {stale} (take out of known_failures)" if stale else "",
-        f"{tally[Status.SKIPPED]:,} skipped" if tally[Status.SKIPPED] else "",
-        f"{score.vacuous:,} absent on both sides" if score.vacuous else "",
         f"{order_text(len(score.reordered))} ({lists})" if lists else "",
-        f"{held:,} of {plural(len(score.rules), 'rule')} {'holds' if held == 1 else 'hold'}" if score.rules else "",
         f"{BY_EMPTINESS}: {empty}" if empty else "",
     ]
     return ", ".join(filter(None, counts))

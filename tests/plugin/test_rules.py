@@ -100,7 +100,6 @@ def test_a_broken_rule_fails_the_case_and_is_in_every_report(pytester, run):
         result,
         f"  rule {SUM} is broken: {broken}".replace("[", "[[]"),
         "  rule period cannot be checked: end is null; not so in the gold",
-        "*, 1 of 3 rules holds",
         "rule period: unchecked in 1 of 1 output (acme)",
     )
     assert broken in text_of(pytester, "markdown")

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
 from pytest_extract.cli.files import (
     json_without_commands,
@@ -37,9 +36,9 @@ from pytest_extract.importers.sob import read_sob_results
 from pytest_extract.regression.snapshots import merge, snapshot
 from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report import aggregates
-from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, slice_record, slice_table
+from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, Part, slice_table
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
-from pytest_extract.report.lines import Line, text_of, told
+from pytest_extract.report.lines import text_of, told
 from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
 from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
@@ -96,16 +95,11 @@ def runs_over_time(results: Sequence[CaseResult], paths: Sequence[Path]) -> tupl
     return found if len(found) == len(variants) == len(names) > 1 else ()
 
 
-Part: TypeAlias = tuple[Sequence[Json], Sequence[Line]]
-"""A part of a report as JSON records, and as lines."""
-
-
 def _print_parts(parts: Iterable[Part], args: argparse.Namespace) -> None:
-    found = [*parts]
     if args.json:
-        write_json([record for records, _ in found for record in records])
+        write_json([part.record() for part in parts])
     else:
-        print_lines(aggregates.join_blocks([*lines] for _, lines in found))
+        print_lines(aggregates.join_blocks(part.lines(terminal_width()) for part in parts))
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -187,16 +181,16 @@ def run_report(args: argparse.Namespace) -> int:
 
 
 def _slice_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
-    most = None if args.verbose else MOST_SLICES
+    most = None if args.verbose or args.json else MOST_SLICES
     for table in slice_tables(results, args.by):
-        yield [slice_record(table)], slice_table(table, view=args.as_ or VIEWS[0], most=most).lines(terminal_width())
+        yield Part({"by": table.by.name}, [slice_table(table, view=args.as_ or VIEWS[0], most=most)])
 
 
 def _variant_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
     for variant in standings(results):
         run = aggregate(variant.results, samples=args.samples)
-        lines = aggregates.variant_report_lines(run, variant, width=terminal_width(), verbosity=args.verbose)
-        yield [aggregates.aggregate_record(run, variant)], lines
+        verbosity = max(args.verbose, args.json)
+        yield aggregates.variant_part(run, variant, width=terminal_width(), verbosity=verbosity)
 
 
 def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace) -> int:
@@ -229,20 +223,13 @@ def _confidence_parts(results: Sequence[CaseResult], args: argparse.Namespace) -
         raise ConfigError(
             f"{option}: no value of these results has a confidence; `confidence` in a case declares where it stands"
         )
-    width = terminal_width()
     for variant, found in variants.items():
         if args.auto_accept is not None:
             proposals = propose_thresholds(found, args.auto_accept)
             first, second = found.halves()
-            lines = aggregates.threshold_lines(
-                variant, proposals, args.auto_accept, (len(first), len(second)), width=width
-            )
-            yield [aggregates.threshold_record(variant, proposals, args.auto_accept)], lines
+            yield aggregates.threshold_part(variant, proposals, args.auto_accept, (len(first), len(second)))
         elif parts := calibrations(found):
-            yield (
-                [aggregates.calibration_record(variant, parts)],
-                aggregates.calibration_lines(variant, parts, width=width),
-            )
+            yield aggregates.calibration_part(variant, parts)
 
 
 SHOWN = ("pass_rate", "f1")
@@ -274,15 +261,11 @@ def run_leaderboard(args: argparse.Namespace) -> int:
         variants = {variant.variant: variant for variant in standings(members)}
         runs = {name: aggregate(variant.results, measures=SHOWN) for name, variant in variants.items()}
         places = rank_variants(snapshot(members))
-        rows = [
-            aggregates.standing_record(place, rank, variants[place.variant], runs[place.variant])
-            for rank, place in enumerate(places, start=1)
-        ]
-        records: list[Json] = [{"by": name, "slice": label, **row} if name else row for row in rows]
-        title = [told(f"{name} {label}: {plural(len(members), 'result')}", "head")] if name else []
         ranking = aggregates.ranking_table(places, totals_of(members).variants)
-        lines = aggregates.leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())
-        parts.append((records, [*title, *lines]))
+        tables = aggregates.leaderboard_tables(ranking, [*variants.values()], runs)
+        about: dict[str, Json] = {"by": name, "slice": label} if name else {}
+        title = [[told(f"{name} {label}: {plural(len(members), 'result')}", "head")]] if name else []
+        parts.append(Part(about, [*title, *tables]))
     _print_parts(parts, args)
     return 0
 

@@ -140,7 +140,7 @@ def _table(table: Table) -> str:
     """Write a table; its names are those of documents and models."""
     head, *others = map(_sentence, table.heads)
     rows = ["", f"| {head} | {' | '.join(others)} |", f"|---|{'---:|' * len(others)}"]
-    rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in table.rows]
+    rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in table.cells]
     return "\n".join([*rows, *(["", *(f"{_sentence(note)}." for note in table.notes)] if table.notes else []), ""])
 
 

@@ -502,7 +502,7 @@ def _unknown_text(spent: Spending) -> str:
     return ", ".join(f"{plural(count, 'call')} {what}" for count, what in spent.unknown)
 
 
-_VERDICTS: Final[Mapping[Shown | None, tuple[str, Style]]] = {
+VERDICTS: Final[Mapping[Shown | None, tuple[str, Style]]] = {
     Shown.HOLDS: ("holds", "good"),
     Shown.MISSED: ("misses", "bad"),
     Shown.UNDECIDED: ("has too few cases to show", "warn"),
@@ -517,7 +517,7 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     head = f"{variant}auto-accept at confidence {decision.rule.text}"
     if not counts.accepted:
         return f"{head}: no value reaches it, so nothing is shown"
-    asked = f" {_VERDICTS[decision.shown][0]} {100 * precision:g} %" if precision is not None else ""
+    asked = f" {VERDICTS[decision.shown][0]} {100 * precision:g} %" if precision is not None else ""
     text = (
         f"{head}{asked}: {number_text(counts.accepted - counts.wrong)} of {number_text(counts.accepted)} accepted "
         f"values right ({percent(counts.precision)}), at least {percent_at_least(decision.counts.lowest)} by "
@@ -540,7 +540,7 @@ def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) ->
     """Write a sentence a decision, and the fields of accepted values that are wrong."""
     lines: list[Line] = []
     for decision in decisions:
-        lines += prose(auto_accept_text(decision), _VERDICTS[decision.shown][1], indent=0, width=width)
+        lines += prose(auto_accept_text(decision), VERDICTS[decision.shown][1], indent=0, width=width)
         if decision.wrong:
             wrong = [f"{pattern} {count:,}" for pattern, count in decision.wrong.most_common()]
             lines.append(told(f"accepted and wrong: {listed(wrong, _MOST, 'fields')}", indent=2))

@@ -13,7 +13,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import islice
 from string import Template
@@ -142,9 +142,15 @@ def styled(line: Line) -> list[Json]:
 
 def table_data(table: Table, **more: Json) -> dict[str, Any]:
     """Return a table as data, and what else the page needs to draw it."""
-    rows = [(short_name(name), *cells) for name, *cells in table.rows]
-    paths = table.heads[:1] == ("field",)
-    return {**asdict(table), "heads": [*map(short_name, table.heads)], "rows": rows, "paths": paths, **more}
+    return {
+        "title": table.title,
+        "heads": [*map(short_name, table.heads)],
+        "rows": [[short_name(name), *cells] for name, *cells in table.cells],
+        "notes": table.notes,
+        "styles": table.styles,
+        "paths": table.heads[0] == "field",
+        **more,
+    }
 
 
 PageChoice: TypeAlias = Literal["none", "evidence", "all"]
@@ -948,7 +954,7 @@ def _ranking(run: RunReport) -> Parts:
         return []
     if run.runs:
         table = variant_table(totals.variants).first(MOST_VARIANTS, "run")
-        return [_table(replace(table, heads=("run", *table.heads[1:]))), *_run_plot(totals.variants, run.runs)]
+        return [_table(replace(table, columns=("run", *table.columns[1:]))), *_run_plot(totals.variants, run.runs)]
     places = rank_variants(snapshot(run.results))
     table = ranking_table(places, totals.variants).first(MOST_VARIANTS, "variant")
     return [_table(table), *_cost_plot(places)]

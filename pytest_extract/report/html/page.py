@@ -89,7 +89,7 @@ from pytest_extract.report.summary import (
 )
 
 if TYPE_CHECKING:
-    from pytest_extract.documents.evidence import Evidence, TextLocation
+    from pytest_extract.documents.evidence import TextLocation
 
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
@@ -158,16 +158,14 @@ PageChoice: TypeAlias = Literal["none", "evidence", "all"]
 FindCase: TypeAlias = Callable[[CaseResult], Case | None]
 """Finds the case of a result, with its document; None if it is not there any more."""
 
-MOST_DOCUMENTS: Final = 300
-"""Documents on the page."""
+MOST_DOCUMENTED: Final = 300
+"""Cases that are shown beside their document, the first of the list."""
 MOST_TEXTS: Final = 6_000_000
 """Characters of all documents."""
 MOST_IMAGE_BYTES: Final = 3_000_000
 """Bytes of all images, before they are written as text."""
 MOST_PAGES: Final = 40
-"""Pages of one PDF that are shown as images."""
-MOST_SEARCHES: Final = 20_000
-"""Values that are searched in documents."""
+"""Pages of one PDF that are shown as images: rendering takes time."""
 MOST_PLACES: Final = 3
 """Places shown for one value; further ones are counted."""
 _MOST_INSIDE: Final = 8
@@ -191,12 +189,10 @@ class PageDocument:
 
     index: int
     document: Document
-    all_documents: PageDocuments
     pages: set[int] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
     has_text: bool = True
     locations: dict[TextLocation, int] = field(default_factory=dict)
-    known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -209,42 +205,27 @@ class PageDocument:
         media_type = self.document.media_type
         return _KINDS.get(media_type, "other" if media_type.startswith(("image/", "audio/")) else "text")
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether a value without a place stands nowhere in the document."""
-        return self.has_text and self.all_documents.searches < MOST_SEARCHES
-
     def add_problem(self, error: DocumentError) -> None:
         """Note an error, without the path of the file: its name stands there."""
         self.notes[message(str(error).removeprefix(f"{self.document.path}: "))] = None
 
     def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
         """Return the numbers of a value's places among those of the document, and the count of all its places."""
-        if value is MISSING:
+        from pytest_extract.documents.evidence import find_evidence
+
+        if value is MISSING or not self.has_text:
             return [], 0
         if isinstance(value, dict | list):
             leaves = islice(iter_leaves(value), _MOST_INSIDE)
             inside = [found for _, leaf in leaves for found in self.places_of(leaf)[0][:1]]
             return inside, len(inside)
-        key = (type(value), value)
-        if key not in self.known:
-            evidence = self._evidence(value)
-            found = [] if evidence is None or not evidence.found else evidence.locations
-            self.known[key] = ([self._place_of(each) for each in found], 0 if evidence is None else evidence.count)
-        return self.known[key]
-
-    def _evidence(self, value: Json) -> Evidence | None:
-        from pytest_extract.documents.evidence import find_evidence
-
-        if self.all_documents.searches >= MOST_SEARCHES:
-            return None
-        self.all_documents.searches += 1
         try:
-            return find_evidence(self.document, value, most=MOST_PLACES, nearest=False)
+            evidence = find_evidence(self.document, value, most=MOST_PLACES, nearest=False)
         except DocumentError as error:
             self.has_text = False
             self.add_problem(error)
-            return None
+            return [], 0
+        return ([], 0) if evidence is None else ([*map(self._place_of, evidence.locations)], evidence.count)
 
     def _place_of(self, location: TextLocation) -> int:
         """Return the number of a place, the same for all values that are found there, and show its page."""
@@ -275,18 +256,17 @@ class PageDocuments:
         self._find_case = find_case
         self._choice = pages
         self._by_digest: dict[str, PageDocument] = {}
-        self.searches = 0
-        self._left_out = 0
+        self._cases = 0
         self._text_room, self._image_room = MOST_TEXTS, MOST_IMAGE_BYTES
 
     def of_case(self, result: CaseResult) -> PageDocument | str | None:
         """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
         if self._find_case is None:
             return None
+        self._cases += 1
+        if self._cases > MOST_DOCUMENTED:
+            return f"The page shows the documents of {MOST_DOCUMENTED} cases; this one's is left out."
         digest = result.digests.get("document", "")
-        if digest not in self._by_digest and len(self._by_digest) >= MOST_DOCUMENTS:
-            self._left_out += 1
-            return f"The page has room for {MOST_DOCUMENTS} documents; this one is left out."
         try:
             case = self._find_case(result)
             if case is None:
@@ -295,7 +275,7 @@ class PageDocuments:
                 return "The document has changed since the run, so it is not shown."
         except DocumentError as error:
             return message(str(error))
-        return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document, self))
+        return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document))
 
     def data(self) -> tuple[list[dict[str, Json]], list[str]]:
         """Return the documents as data, and sentences on what was left out."""
@@ -311,12 +291,8 @@ class PageDocuments:
                 {"name": shown.name, "kind": shown.kind, "pages": pages, "places": places, "notes": [*shown.notes]}
             )
             shown.document.release()
-        limits = []
-        if self._left_out:
-            limits.append(f"{plural(self._left_out, 'case')} without a document: {MOST_DOCUMENTS} documents are shown")
-        if self.searches >= MOST_SEARCHES:
-            limits.append(f"places in documents for the first {MOST_SEARCHES:,} values")
-        return found, limits
+        left = self._cases - MOST_DOCUMENTED
+        return found, [f"{plural(left, 'case')} without a document: {MOST_DOCUMENTED} have theirs"] if left > 0 else []
 
     def _pages(self, shown: PageDocument) -> list[Json]:
         """Return the pages to show as data, as text where they are no image. Raises DocumentError."""
@@ -335,8 +311,10 @@ class PageDocuments:
             chosen = [*range(1, len(texts) + 1)]
         elif len(chosen) < len(texts):
             shown.notes[f"{len(chosen):,} of {plural(len(texts), 'page')}: those with a value of the case"] = None
-        found = self._images(shown, chosen) if kind == "pdf" and self._choice != "none" else []
-        for number in chosen[len(found) :] if shown.has_text else ():
+        if kind == "pdf" and self._choice != "none" and (images := self._images(shown, chosen)):
+            return images
+        found: list[Json] = []
+        for number in chosen if shown.has_text else ():
             text = document_text(texts[number - 1][: self._text_room])
             self._text_room -= len(text)
             if len(text) < len(texts[number - 1]):
@@ -346,7 +324,7 @@ class PageDocuments:
         return found
 
     def _images(self, shown: PageDocument, chosen: Sequence[int]) -> list[Json]:
-        """Render the first pages of a PDF (from 1) as images, as far as there is room."""
+        """Render pages of a PDF (from 1) as images; none where not all fit, but of a scan, which has no text."""
         from pytest_extract.documents.pdf import pdf_images
 
         wanted = [number - 1 for number in chosen[:MOST_PAGES]]
@@ -356,9 +334,11 @@ class PageDocuments:
         except DocumentError as error:
             shown.add_problem(error)
             return []
-        self._image_room -= sum(len(image.data) for image in images)
         if len(images) < len(chosen):
             shown.notes["the page has no room for more images"] = None
+            if shown.has_text:
+                return []
+        self._image_room -= sum(len(image.data) for image in images)
         urls = (f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}" for image in images)
         return [
             {"n": number, "i": url, "s": [image.width, image.height]}
@@ -698,7 +678,7 @@ def _places(evidence: PageDocument, item: FieldResult) -> dict[str, Json]:
         found, count = evidence.places_of(value)
         if found:
             data |= {key: found, f"{key}n": count}
-        elif evidence.is_complete and type(value) in (str, int, float) and value != "":
+        elif evidence.has_text and type(value) in (str, int, float) and value != "":
             data[key] = []
     return data
 

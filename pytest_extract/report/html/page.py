@@ -348,18 +348,17 @@ class PageDocuments:
 
 # --- bounds of what is shown of cases
 
-MOST_CASES: Final = 20_000
-"""Cases on the page; further ones are counted."""
 MOST_CHARACTERS: Final = 16_000_000
-"""Characters of the bodies of all cases together; further cases have a note instead of a body."""
+"""Characters of the bodies of all cases together; further cases have a note instead of a body.
+
+Fields that match are listed as long as half of them are left.
+"""
 MOST_PATTERNS: Final = 200
 """Rows of the table of fields; further patterns are counted."""
 MOST_FIELDS: Final = 50
 """Failing fields of an output; further ones are counted."""
 MOST_MATCHES: Final = 200
 """Fields of an output that match and are listed; further ones are counted."""
-MOST_SMALL: Final = 1_000
-"""With more cases than this, fields that match are only counted."""
 HEAT_COLUMNS: Final = 100
 """Field patterns of the heat map: those that fail most."""
 _MOST_REPEATS: Final = 5
@@ -392,8 +391,6 @@ def case_data(
         fallen = len(worse.get(case_key(result), ()))
         return ORDER.index(result.outcome), -fallen, result.means.get("pass_rate", 0.0), natural_key(result.nodeid)
 
-    shown = sorted(results, key=rank)[:MOST_CASES]
-    matches = len(results) <= MOST_SMALL
     labels = sorted({result.variant.label for result in results})
     variants: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
@@ -405,14 +402,14 @@ def case_data(
     columns = [name for name, _ in patterns[:HEAT_COLUMNS]]
     rows: list[Json] = []
     bodies: list[str] = []
-    room, full = MOST_CHARACTERS, 0
-    for result in shown:
+    room, with_matches, with_body = MOST_CHARACTERS, 0, 0
+    for result in sorted(results, key=rank):
         fallen = worse.get(case_key(result), {})
         body: dict[str, Json] = {"note": _LEFT_OUT}
         if room > 0:
+            matches = room > MOST_CHARACTERS // 2
             body = _body(result, fallen, documents, variants[result.file, result.case_id], matches=matches)
-        else:
-            full += 1
+            with_body, with_matches = with_body + 1, with_matches + matches
         bodies.append(json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
         room -= len(bodies[-1])
         rate = result.means.get("pass_rate")
@@ -432,14 +429,13 @@ def case_data(
             ]
         )
     limits = []
-    if len(results) > len(shown):
-        limits.append(f"{len(shown):,} of {plural(len(results), 'case')} are on this page, what is not green first")
     if len(patterns) > HEAT_COLUMNS:
         limits.append(f"{HEAT_COLUMNS} of {plural(len(patterns), 'field')} that fail are in the heat map, the worst")
-    if not matches:
-        limits.append(f"fields that match are counted, not listed, in a run of more than {MOST_SMALL:,} cases")
-    if full:
-        limits.append(f"{len(shown) - full:,} of {plural(len(shown), 'case')} have room for their fields")
+    of = plural(len(results), "case")
+    if with_matches < len(results):
+        limits.append(f"fields that match are listed in {with_matches:,} of {of}, and counted in the others")
+    if with_body < len(results):
+        limits.append(f"{with_body:,} of {of} have room for their fields, what is not green first")
     return rows, bodies, limits
 
 
@@ -698,7 +694,7 @@ def _row_tables(counted: Sequence[FieldResult]) -> list[dict[str, Json]]:
         at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
         if at is not None:
             arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
-    tables: list[dict[str, Json]] = []
+    tables = []
     for place, members in arrays.items():
         bad = {row: items for row, items in members.items() if any(item.status in FAILED for item in items)}
         if bad and len(tables) < _MOST_ARRAYS:

@@ -694,7 +694,7 @@ def _row_tables(counted: Sequence[FieldResult]) -> list[dict[str, Json]]:
         at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
         if at is not None:
             arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
-    tables = []
+    tables: list[dict[str, Json]] = []
     for place, members in arrays.items():
         bad = {row: items for row, items in members.items() if any(item.status in FAILED for item in items)}
         if bad and len(tables) < _MOST_ARRAYS:

@@ -39,7 +39,7 @@ from pytest_extract.report import aggregates
 from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, Part, slice_table
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import text_of, told
-from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
+from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root, written_now
 from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
 
@@ -200,7 +200,7 @@ def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace)
         by=tuple(args.by),
         view=args.as_ or VIEWS[0],
         runs=runs_over_time(results, args.results),
-        facts={"made from": ", ".join(map(str, args.results)), "job": job_link()},
+        facts={"made from": ", ".join(map(str, args.results))},
         find_case=CaseFinder(Path.cwd(), *(path.resolve().parent for path in args.results)),
         pages=args.html_pages,
         root=repository_root(Path.cwd()),

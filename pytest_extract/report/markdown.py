@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -69,7 +69,7 @@ _ICONS: Final = {"good": "✅", "bad": "❌", "warn": "⚠️"}
 
 
 def markdown(run: RunReport) -> str:
-    """Write a run in at most LIMIT characters; cases that do not fit are counted, the revision and the job come last.
+    """Write a run in at most LIMIT characters; cases that do not fit are counted, the revision comes last.
 
     Text of documents and models is put into fences or code, escaped so that it makes no markup, link or @mention.
     """
@@ -95,19 +95,12 @@ def markdown(run: RunReport) -> str:
         left -= 1
     if left:
         text += f"\n{plural(left, 'more case')} not green; the results file has them.\n"
-    origin = _origin(run.facts)
-    return f"{text}\n{origin}\n" if origin else text
+    revision = run.facts.get("revision", "").partition(" ")[0]
+    return f"{text}\n`{revision}`\n" if re.fullmatch(r"[0-9a-f]{7,40}", revision) else text
 
 
 def _fits(text: str, part: str) -> bool:
     return len((text + part).encode("utf-16-le", "surrogatepass")) // 2 <= LIMIT - _SPARE
-
-
-def _origin(facts: Mapping[str, str]) -> str:
-    revision, link = facts.get("revision", "").partition(" ")[0], facts.get("job", "")
-    known = f"`{revision}`" if re.fullmatch(r"[0-9a-f]{7,40}", revision) else ""
-    job = f"[job]({link})" if re.fullmatch(r"https?://[\w.:/-]{1,300}", link) else ""
-    return " · ".join(part for part in (known, job) if part)
 
 
 def _folded_paragraphs(run: RunReport, items: Sequence[str]) -> Iterator[str]:

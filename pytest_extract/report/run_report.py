@@ -236,7 +236,7 @@ _PATIENCE_S: Final = 10
 
 
 def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return name -> value: `command` without secrets; `revision`, `branch` and `job` (a link) as far as known."""
+    """Return name -> value: `command` without secrets; `revision` and `branch` as far as known."""
     command = shlex.join(["pytest", *map(str, arguments)])
     revision = _git(root, "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= and changes")
     branch = _first(environment, _BRANCH) or _git(root, "rev-parse", "--abbrev-ref", "HEAD")
@@ -244,17 +244,8 @@ def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, st
         "command": str(current().clean(command).value),
         "revision": revision,
         "branch": "" if branch == "HEAD" else branch,
-        "job": job_link(environment),
     }
     return {name: value for name, value in facts.items() if value}
-
-
-def job_link(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the address of the CI job that runs this; empty where none is known."""
-    parts = [environment.get(name) for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")]
-    if all(parts):
-        return "{}/{}/actions/runs/{}".format(*parts)
-    return environment.get("CI_PIPELINE_URL", "")
 
 
 def repository_root(root: Path, environment: Mapping[str, str] = os.environ) -> Path:

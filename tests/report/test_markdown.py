@@ -10,7 +10,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report.markdown import LIMIT, MARKER, MOST_CASES, MOST_CHARACTERS, agent_report, markdown
-from pytest_extract.report.run_report import RunReport, job_link
+from pytest_extract.report.run_report import RunReport
 from tests.records import score_record
 from tests.report.runs import GOLD, SCHEMA, SCORER, TEXT, broken, case, scored, wrong
 
@@ -88,13 +88,9 @@ def test_a_green_run_is_short():
     )
 
 
-def test_markdown_has_the_revision_and_the_job():
-    job = job_link({"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7"})
-    facts = {"revision": "0123456789ab and changes", "job": job}
-    text = told(scored("a", GOLD), facts=facts)
-    assert text.endswith("\n`0123456789ab` · [job](https://github.com/o/r/actions/runs/7)\n")
-    hostile = job_link({"CI_PIPELINE_URL": "https://x/) [y](javascript:1"})
-    assert "javascript" not in told(scored("a", GOLD), facts={"job": hostile})
+def test_markdown_ends_with_the_revision():
+    assert told(scored("a", GOLD), facts={"revision": "0123456789ab and changes"}).endswith("\n`0123456789ab`\n")
+    assert "`" not in told(scored("a", GOLD), facts={"revision": "`@team`"}).split("</details>")[-1]
 
 
 # --- for a coding agent

@@ -40,7 +40,6 @@ _POOLED: Final = "ExtractBench: fields passed, over all outputs; all fields of a
 _SOB: Final = (
     "SOB's columns and rank: complexity-weighted means; overall: their mean times the share of cases with a score"
 )
-_MOST_TIED: Final = 4
 
 
 _count: Final = "{:,}".format
@@ -172,15 +171,11 @@ _PLACE: Final = (
 def ranking_table(places: Sequence[RankedVariant], variants: Mapping[str, VariantTotals]) -> Table:
     """Rank variants by the fields that are right; `variants` holds the totals of each by its label."""
     numbers = {place.variant: str(number) for number, place in enumerate(places, start=1)}
-
-    def tied_text(tied: Sequence[str]) -> str:
-        return ", ".join([*(numbers[each] for each in tied[:_MOST_TIED]), *(["..."] if tied[_MOST_TIED:] else [])])
-
     columns = (
         _VARIANT,
         Column("fields right", percent),
         Column("95 %", lambda bounds: f"{100 * bounds[0]:.1f} - {percent(bounds[1])}"),
-        Column("tied with", tied_text),
+        Column("tied with", lambda tied: listed([numbers[each] for each in tied])),
         Column("f1", score_number),
         *_PLACE,
     )
@@ -232,7 +227,7 @@ def ranking_title(places: Sequence[RankedVariant]) -> str:
         return "fields right: mean over cases"
     if not best.tied:
         return f"{best.variant or NO_VARIANT} is best, beyond noise"
-    tied = listed([variant or NO_VARIANT for variant in best.tied], _MOST_TIED)
+    tied = listed([variant or NO_VARIANT for variant in best.tied])
     return f"{best.variant or NO_VARIANT} is first, tied with {tied}"
 
 
@@ -369,8 +364,6 @@ def calibration_part(variant: str, parts: Mapping[str, Calibration]) -> Part:
 
 MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""
-MOST_CORRELATIONS: Final = 6
-"""Variants whose correlation a note has."""
 ALL: Final = "(all)"
 """The row of all slices of a variant together."""
 VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
@@ -402,7 +395,7 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
     if len(correlations) == 1:
         return f"{next(iter(correlations.values())):.2f}"
     named = [f"{each:.2f} ({safe_prose(variant) or 'no model'})" for variant, each in correlations.items()]
-    return listed(named, MOST_CORRELATIONS)
+    return listed(named)
 
 
 def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list[str]:

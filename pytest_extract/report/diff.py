@@ -60,9 +60,6 @@ from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, order_te
 from pytest_extract.run_case import results_without, rule_text
 
 _MOST_CITATIONS: Final = 3
-_MOST_REORDERED: Final = 3
-_MOST_FIELDS: Final = 5
-"""Failed fields that are named above the failing values."""
 _MOST_CHANGES: Final = 3
 """Changes that are told inside a list or an object."""
 _LONGEST_QUOTE: Final = 80
@@ -203,7 +200,7 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
     if not any(count for _, count in counts):
         return []
     names = [f"{path} ({plural(count, 'wrong value')})" if count else str(path) for path, count in counts]
-    return [f"{plural(len(failed), 'failed field')}: {listed(names, _MOST_FIELDS)}"]
+    return [f"{plural(len(failed), 'failed field')}: {listed(names)}"]
 
 
 def _decisive_first(findings: Sequence[Finding], missed: Iterable[str], failed: Sequence[FieldResult]) -> list[Finding]:
@@ -338,7 +335,7 @@ def counts_text(
     matches = sum(item.status is Status.MATCH for item in counted)
     bad = sum(item.status in FAILED for item in excused)
     stale = ", ".join(passing_known_failures(excused, known))
-    lists = listed([safe_prose(str(path)) for path in score.reordered], _MOST_REORDERED)
+    lists = listed([safe_prose(str(path)) for path in score.reordered])
     empty = emptiness_text(score)
     counts = [
         plural(matches, "value matches", "values match"),

@@ -176,7 +176,7 @@ def _joined(group: Sequence[Finding]) -> Finding:
     """Return a finding that shows the first item, and tells how many there are and where."""
     first = group[0]
     side = "missing" if first.result.status is Status.OMISSION else "invented"
-    places = listed([str((each.result.matched or each.result.path)[-1]) for each in group], MOST_LISTED)
+    places = listed([str((each.result.matched or each.result.path)[-1]) for each in group])
     note = f"{len(group):,} items {side}: {places}"
     return first._replace(note=note, stands_for=sum(each.stands_for for each in group))
 
@@ -298,10 +298,6 @@ def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding:
     return Finding(result, f"{what}, {plural(size, noun)}", len(members))
 
 
-_MOST_MOVED: Final = 8
-"""Rows in another order whose places are told."""
-
-
 def _reordered_rows(results: Sequence[FieldResult]) -> dict[Path, Finding]:
     """Map rows compared by position, of which each has exactly the values of another, to the finding of their list."""
     lists: dict[Path, dict[Path, list[FieldResult]]] = defaultdict(lambda: defaultdict(list))
@@ -317,7 +313,7 @@ def _reordered_rows(results: Sequence[FieldResult]) -> dict[Path, Finding]:
         stands_at = {row: other for row, other in at.items() if other is not None}
         if len(stands_at) > 1 and {*stands_at.values()} == stands_at.keys():
             wrong = failed_results(field for row in stands_at for field in moved[row])
-            told = listed([f"{row[-1]} at {other[-1]}" for row, other in stands_at.items()], _MOST_MOVED)
+            told = listed([f"{row[-1]} at {other[-1]}" for row, other in stands_at.items()])
             note = f"{len(stands_at):,} rows in another order: {told}"
             found |= dict.fromkeys(stands_at, Finding(_whole(wrong, place, "order"), note, len(wrong)))
     return found

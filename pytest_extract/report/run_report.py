@@ -315,8 +315,6 @@ _SHORTEST_CALL_S: Final = 0.2
 """Mean latency in seconds from which on it is shown; below, no model was called."""
 MOST_REASONS: Final = 4
 """Further reasons of a verdict that are shown without `-v`."""
-_MOST_TITLED: Final = 3
-"""Variants that a title names."""
 ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
     Answer.WORSE: "bad",
     Answer.PASS: "good",
@@ -331,7 +329,7 @@ def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
     variants = _compared_variants(decision)
     if not variants:
         return "this run compared with its baseline"
-    names = listed([variant.after or "now" for variant in variants], _MOST_TITLED)
+    names = listed([variant.after or "now" for variant in variants])
     return safe_prose(f"{names} compared with {variants[0].before or 'before'}")
 
 

@@ -174,7 +174,7 @@ def _stale_text(result: CaseResult) -> str:
 
 
 def _places_text(places: Iterable[str]) -> str:
-    return listed([*dict.fromkeys(places)], _MOST)
+    return listed([*dict.fromkeys(places)])
 
 
 _REMARKS: Final[Mapping[str, Callable[[CaseResult], str]]] = {
@@ -468,7 +468,7 @@ def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int)
         bad = [nodeid for status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) for nodeid in found.get(status, ())]
         if bad or RuleStatus.HELD not in found:
             counts = ", ".join(f"{str(status).replace('_', ' ')} in {len(where):,}" for status, where in found.items())
-            cases = listed([*dict.fromkeys(map(_case_name, bad))], _MOST)
+            cases = listed([*dict.fromkeys(map(_case_name, bad))])
             text = f"rule {name}: {counts} of {plural(sum(map(len, found.values())), 'output')}"
             lines += prose(f"{text} ({cases})" if cases else text, "warn", indent=0, width=width)
     return lines
@@ -543,7 +543,7 @@ def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) ->
         lines += prose(auto_accept_text(decision), VERDICTS[decision.shown][1], indent=0, width=width)
         if decision.wrong:
             wrong = [f"{pattern} {count:,}" for pattern, count in decision.wrong.most_common()]
-            lines.append(told(f"accepted and wrong: {listed(wrong, _MOST, 'fields')}", indent=2))
+            lines.append(told(f"accepted and wrong: {listed(wrong, nouns='fields')}", indent=2))
     return lines
 
 

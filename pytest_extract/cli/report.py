@@ -17,7 +17,7 @@ from pytest_extract.cli.files import (
     terminal_width,
     write_json,
 )
-from pytest_extract.core.aggregate import MODALITY_WEIGHTS, SAMPLES, aggregate, standings
+from pytest_extract.core.aggregate import MODALITY_WEIGHTS, aggregate, standings
 from pytest_extract.core.aggregate.slices import (
     DIMENSIONS,
     dimension,
@@ -116,7 +116,6 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calibration", action="store_true", help="compare confidence with the share of right values")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
-    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default %(default)s)")
     parser.add_argument("-o", "--output", action="append", default=[], type=_report_file, metavar="FILE", help=HELP)
     parser.add_argument(
         "--html-pages", choices=("none", "evidence", "all"), default="evidence", help="default: %(default)s"
@@ -148,18 +147,14 @@ def run_report(args: argparse.Namespace) -> int:
     the values is right, and checks it on the others. --html-pages shows pages of PDFs as images in the HTML page:
     those with a value of the case (evidence), or all. --by may be given several times.
     """
-    if args.samples < 1:
-        raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:
         raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
     if args.auto_accept is not None:
-        refuse_options(args, "with --auto-accept", "calibration", "by", "as", "output", "samples")
+        refuse_options(args, "with --auto-accept", "calibration", "by", "as", "output")
     elif args.calibration:
-        refuse_options(args, "with --calibration", "by", "as", "output", "samples")
+        refuse_options(args, "with --calibration", "by", "as", "output")
     elif args.output:
-        refuse_options(args, "with --output", "json", "samples")
-    elif args.by:
-        refuse_options(args, "with --by", "samples")
+        refuse_options(args, "with --output", "json")
     if args.as_ is not None and not args.by:
         raise ConfigError("--as shows the slices of --by in the numbers of a system; give --by, or leave --as out")
     if not any(each.format.name == "html" for each in args.output):
@@ -188,7 +183,7 @@ def _slice_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Ite
 
 def _variant_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
     for variant in standings(results):
-        run = aggregate(variant.results, samples=args.samples)
+        run = aggregate(variant.results)
         verbosity = max(args.verbose, args.json)
         yield aggregates.variant_part(run, variant, width=terminal_width(), verbosity=verbosity)
 
@@ -243,8 +238,8 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
         "--by", action="append", default=[], metavar="TAG", help="rank each slice of this tag of the cases; repeatable"
     )
     parser.add_argument("--as", dest="as_", choices=("sob",), help="print SOB's tables from its own result files")
-    parser.add_argument("--modality", choices=tuple(MODALITY_WEIGHTS), help="with --as sob (default: as the path says)")
     parser.add_argument("--samples", type=int, metavar="N", help="with --as sob: resamples")
+    parser.add_argument("--modality", choices=tuple(MODALITY_WEIGHTS), help="with --as sob (default: as the path says)")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 

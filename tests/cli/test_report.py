@@ -110,7 +110,7 @@ def test_report_as_a_file(call, name, beginning):
 
 
 def test_report_as_json_has_the_values_of_its_tables(call):
-    (variant,) = call("report run.jsonl --json --samples 50").json
+    (variant,) = call("report run.jsonl --json").json
     counts = {"variant": "m/one", "cases": 5, "scored": 3, "broken": 1, "not run": 1}
     assert {name: variant[name] for name in counts} == counts
     tables = {next(iter(table["rows"][0])): table for table in variant["tables"]}
@@ -302,7 +302,7 @@ def test_slices_are_sorted_by_their_numbers_of_any_length():
         ("report none.jsonl", "none.jsonl: cannot be read"),
         ("report empty.jsonl", "no result in empty.jsonl"),
         ("leaderboard broken.jsonl", "broken.jsonl:1: not JSON"),
-        ("report empty.jsonl --samples 0", "--samples must be 1 or more, not 0"),
+        ("leaderboard run.jsonl --as sob --samples 0", "--samples must be 1 or more, not 0"),
         ("report told.jsonl -o file/r.html", "r.html: Not a directory; name a file that can be written"),
         ("report tagged.jsonl --as sob", "give --by, or leave --as out"),
         ("report tagged.jsonl --by domian", "no case has the tag 'domian'; did you mean 'domain'?"),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistake_kinds
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
@@ -553,16 +553,7 @@ def _facts(result: CaseResult) -> list[Json]:
         facts.append(("model", result.variant.label))
     means = result.means
     facts += [measure_text(name, means[name]) for name in MEASURES if name in means]
-    seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
-    costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
-    if sum(seconds) >= 0.05:
-        facts.append(("took", f"{sum(seconds):.1f} s"))
-    if costs:
-        facts.append(("cost", f"${sum(costs):,.4f}"))
-    if result.attempts and all(attempt.recorded for attempt in result.attempts):
-        facts.append(("output", "recorded earlier"))
-    if result.complexity:
-        facts.append(("complexity", result.complexity))
+    facts += [(name, value) for name, value, _ in spending_facts(Spending.of([result]), Spending())]
     if (empty := mostly_empty(result)) is not None:
         facts.append((BY_EMPTINESS, empty))
     if result.uncompared:

@@ -354,14 +354,14 @@ def value_locations(result: CaseResult, document: Document) -> dict[str, str]:
         parts = [
             location_text(side, evidence)
             for side, value in (("gold", leaf.gold), ("extracted", leaf.extracted))
-            if value is not MISSING and (evidence := _evidence(document, value, most=MOST_LISTED)) is not None
+            if value is not MISSING and (evidence := evidence_in(document, value, most=MOST_LISTED)) is not None
         ]
         if parts:
             found[path] = "; ".join(parts)
     return found
 
 
-def _evidence(document: Document, value: Json, *, most: int = 1, nearest: bool = True) -> Evidence | None:
+def evidence_in(document: Document, value: Json, *, most: int = 1, nearest: bool = True) -> Evidence | None:
     """Find a value; None for one that cannot be searched, and in a document without text (an image, audio)."""
     from pytest_extract.documents.evidence import find_evidence  # only failing values and golds are looked for
 
@@ -375,7 +375,7 @@ def locator(document: Document) -> Callable[[Json], str | None]:
     """Return what says where a value stands in a document: "" for nowhere, None where that cannot be said."""
 
     def locate(value: Json) -> str | None:
-        evidence = _evidence(document, value, nearest=False)
+        evidence = evidence_in(document, value, nearest=False)
         if evidence is None:
             return None
         return str(evidence.locations[0]) if evidence.found else ""
@@ -387,7 +387,7 @@ def stands_exactly(document: Document, value: Json) -> bool:
     """Whether a document has a value to the letter, but for white space."""
     from pytest_extract.documents.evidence import MatchLevel
 
-    evidence = _evidence(document, value, nearest=False)
+    evidence = evidence_in(document, value, nearest=False)
     return evidence is not None and evidence.found and evidence.locations[0].level is MatchLevel.EXACT
 
 

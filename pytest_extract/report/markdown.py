@@ -20,11 +20,9 @@ from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, FieldPath, Json
 from pytest_extract.core.words import first_of, listed, percent, plural
-from pytest_extract.documents import DocumentError
-from pytest_extract.documents.evidence import find_evidence
 from pytest_extract.report.aggregates import slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.findings import Finding, failed_results, finding_text
+from pytest_extract.report.findings import Finding, evidence_in, failed_results, finding_text
 from pytest_extract.report.lines import (
     Line,
     Table,
@@ -273,14 +271,11 @@ def _command(run: RunReport, results: Sequence[CaseResult]) -> str:
 
 def _line_of(case: Case, value: Json) -> Iterator[str]:
     """Quote the line of the document on which a value stands."""
-    try:
-        evidence = find_evidence(case.document, value, most=1, nearest=False)
-        if evidence is not None and evidence.found:
-            place = evidence.locations[0]
-            text = case.document.pages[(place.page or 1) - 1].split("\n")[place.line - 1]
-            yield f"  document, {place}: {show(text.strip(), _LINE)}"
-    except (DocumentError, IndexError):
-        return
+    evidence = evidence_in(case.document, value, nearest=False)
+    if evidence is not None and evidence.found:
+        place = evidence.locations[0]
+        text = case.document.pages[(place.page or 1) - 1].split("\n")[place.line - 1]
+        yield f"  document, {place}: {show(text.strip(), _LINE)}"
 
 
 def _governing(case: Case, result: CaseResult, path: FieldPath) -> Iterator[str]:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
 from pytest_extract.cli.files import (
     json_without_commands,
@@ -18,7 +17,7 @@ from pytest_extract.cli.files import (
     terminal_width,
     write_json,
 )
-from pytest_extract.core.aggregate import MODALITY_WEIGHTS, SAMPLES, aggregate, standings
+from pytest_extract.core.aggregate import MODALITY_WEIGHTS, aggregate, standings
 from pytest_extract.core.aggregate.slices import (
     DIMENSIONS,
     dimension,
@@ -37,10 +36,10 @@ from pytest_extract.importers.sob import read_sob_results
 from pytest_extract.regression.snapshots import CaseKey, case_key, merge, snapshot
 from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report import aggregates
-from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, slice_record, slice_table
+from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, Part, slice_table
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
-from pytest_extract.report.lines import Line, Span, line, safe_prose, text_of
-from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
+from pytest_extract.report.lines import text_of, told
+from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root, written_now
 from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
 
@@ -89,16 +88,11 @@ def runs_over_time(results: Sequence[CaseResult], paths: Sequence[Path]) -> tupl
     return found if len(found) == len(variants) == len(names) > 1 else ()
 
 
-Part: TypeAlias = tuple[Sequence[Json], Sequence[Line]]
-"""A part of a report as JSON records, and as lines."""
-
-
 def _print_parts(parts: Iterable[Part], args: argparse.Namespace) -> None:
-    found = [*parts]
     if args.json:
-        write_json([record for records, _ in found for record in records])
+        write_json([part.record() for part in parts])
     else:
-        print_lines(aggregates.join_blocks([*lines] for _, lines in found))
+        print_lines(aggregates.join_blocks(part.lines(terminal_width()) for part in parts))
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +109,6 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calibration", action="store_true", help="compare confidence with the share of right values")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
-    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default %(default)s)")
     parser.add_argument("-o", "--output", action="append", default=[], type=_report_file, metavar="FILE", help=HELP)
     parser.add_argument(
         "--html-pages", choices=("none", "evidence", "all"), default="evidence", help="default: %(default)s"
@@ -147,18 +140,14 @@ def run_report(args: argparse.Namespace) -> int:
     the values is right, and checks it on the others. --html-pages shows pages of PDFs as images in the HTML page:
     those with a value of the case (evidence), or all. --by may be given several times.
     """
-    if args.samples < 1:
-        raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:
         raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
     if args.auto_accept is not None:
-        refuse_options(args, "with --auto-accept", "calibration", "by", "as", "output", "samples")
+        refuse_options(args, "with --auto-accept", "calibration", "by", "as", "output")
     elif args.calibration:
-        refuse_options(args, "with --calibration", "by", "as", "output", "samples")
+        refuse_options(args, "with --calibration", "by", "as", "output")
     elif args.output:
-        refuse_options(args, "with --output", "json", "samples")
-    elif args.by:
-        refuse_options(args, "with --by", "samples")
+        refuse_options(args, "with --output", "json")
     if args.as_ is not None and not args.by:
         raise ConfigError("--as shows the slices of --by in the numbers of a system; give --by, or leave --as out")
     if not any(each.format.name == "html" for each in args.output):
@@ -180,16 +169,16 @@ def run_report(args: argparse.Namespace) -> int:
 
 
 def _slice_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
-    most = None if args.verbose else MOST_SLICES
+    most = None if args.verbose or args.json else MOST_SLICES
     for table in slice_tables(results, args.by):
-        yield [slice_record(table)], slice_table(table, view=args.as_ or VIEWS[0], most=most).lines(terminal_width())
+        yield Part({"by": table.by.name}, [slice_table(table, view=args.as_ or VIEWS[0], most=most)])
 
 
 def _variant_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
     for variant in standings(results):
-        run = aggregate(variant.results, samples=args.samples)
-        lines = aggregates.variant_report_lines(run, variant, width=terminal_width(), verbosity=args.verbose)
-        yield [aggregates.aggregate_record(run, variant)], lines
+        run = aggregate(variant.results)
+        verbosity = max(args.verbose, args.json)
+        yield aggregates.variant_part(run, variant, width=terminal_width(), verbosity=verbosity)
 
 
 def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace) -> int:
@@ -199,7 +188,7 @@ def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace)
         by=tuple(args.by),
         view=args.as_ or VIEWS[0],
         runs=runs_over_time(results, args.results),
-        facts={"made from": ", ".join(map(str, args.results)), "job": job_link()},
+        facts={"made from": ", ".join(map(str, args.results))},
         find_case=CaseFinder(Path.cwd(), *(path.resolve().parent for path in args.results)),
         pages=args.html_pages,
         root=repository_root(Path.cwd()),
@@ -222,20 +211,13 @@ def _confidence_parts(results: Sequence[CaseResult], args: argparse.Namespace) -
         raise ConfigError(
             f"{option}: no value of these results has a confidence; `confidence` in a case declares where it stands"
         )
-    width = terminal_width()
     for variant, found in variants.items():
         if args.auto_accept is not None:
             proposals = propose_thresholds(found, args.auto_accept)
             first, second = found.halves()
-            lines = aggregates.threshold_lines(
-                variant, proposals, args.auto_accept, (len(first), len(second)), width=width
-            )
-            yield [aggregates.threshold_record(variant, proposals, args.auto_accept)], lines
+            yield aggregates.threshold_part(variant, proposals, args.auto_accept, (len(first), len(second)))
         elif parts := calibrations(found):
-            yield (
-                [aggregates.calibration_record(variant, parts)],
-                aggregates.calibration_lines(variant, parts, width=width),
-            )
+            yield aggregates.calibration_part(variant, parts)
 
 
 SHOWN = ("pass_rate", "f1")
@@ -249,8 +231,8 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
         "--by", action="append", default=[], metavar="TAG", help="rank each slice of this tag of the cases; repeatable"
     )
     parser.add_argument("--as", dest="as_", choices=("sob",), help="print SOB's tables from its own result files")
-    parser.add_argument("--modality", choices=tuple(MODALITY_WEIGHTS), help="with --as sob (default: as the path says)")
     parser.add_argument("--samples", type=int, metavar="N", help="with --as sob: resamples")
+    parser.add_argument("--modality", choices=tuple(MODALITY_WEIGHTS), help="with --as sob (default: as the path says)")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
@@ -267,15 +249,11 @@ def run_leaderboard(args: argparse.Namespace) -> int:
         variants = {variant.variant: variant for variant in standings(members)}
         runs = {name: aggregate(variant.results, measures=SHOWN) for name, variant in variants.items()}
         places = rank_variants(snapshot(members))
-        rows = [
-            aggregates.standing_record(place, rank, variants[place.variant], runs[place.variant])
-            for rank, place in enumerate(places, start=1)
-        ]
-        records: list[Json] = [{"by": name, "slice": label, **row} if name else row for row in rows]
-        title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
         ranking = aggregates.ranking_table(places, totals_of(members).variants)
-        lines = aggregates.leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())
-        parts.append((records, [*title, *lines]))
+        tables = aggregates.leaderboard_tables(ranking, [*variants.values()], runs)
+        about: dict[str, Json] = {"by": name, "slice": label} if name else {}
+        title = [[told(f"{name} {label}: {plural(len(members), 'result')}", "head")]] if name else []
+        parts.append(Part(about, [*title, *tables]))
     _print_parts(parts, args)
     return 0
 

@@ -53,23 +53,21 @@ from pytest_extract.report.lines import (
     text_of,
     text_width,
     titled,
+    told,
     wrap_spans,
 )
 from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, order_text, uncompared_places
 from pytest_extract.run_case import results_without, rule_text
 
 _MOST_CITATIONS: Final = 3
-_MOST_REORDERED: Final = 3
-_MOST_FIELDS: Final = 5
-"""Failed fields that are named above the failing values."""
 _MOST_CHANGES: Final = 3
 """Changes that are told inside a list or an object."""
 _LONGEST_QUOTE: Final = 80
 _BELOW: Final = 6
 """Indent of the lines below the line of a field."""
 _GAP: Final = Span("  ")
-_LEAST_BRIEF: Final = 24
-"""Columns that a path leaves to the values, at least."""
+_BRIEF: Final = 24
+"""Width of a value where a field has one line."""
 _WHOLE_LINES: Final = 4
 """Lines of marked text where values are shown whole."""
 
@@ -94,6 +92,8 @@ class DiffOptions:
     @property
     def value_width(self) -> int:
         """Width of one value, so that a value and its label fit into a line."""
+        if self.brief:
+            return _BRIEF
         return WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), 24)
 
 
@@ -104,8 +104,8 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
     """
     try:
         repeated = len(result.attempts) > 1
-        told = any(breach.what == "repeat" for breach in result.breaches)
-        lines = [line(repeats_text(result))] if repeated and not told else []
+        counted = any(breach.what == "repeat" for breach in result.breaches)
+        lines = [line(repeats_text(result))] if repeated and not counted else []
         lines += _told(options, "bad", *(breach.message for breach in result.breaches))
         bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
         for attempt in bad if options.verbosity > 0 else bad[:1]:
@@ -198,7 +198,7 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
     if not any(count for _, count in counts):
         return []
     names = [f"{path} ({plural(count, 'wrong value')})" if count else str(path) for path, count in counts]
-    return [f"{plural(len(failed), 'failed field')}: {listed(names, _MOST_FIELDS)}"]
+    return [f"{plural(len(failed), 'failed field')}: {listed(names)}"]
 
 
 def _decisive_first(findings: Sequence[Finding], missed: Iterable[str], failed: Sequence[FieldResult]) -> list[Finding]:
@@ -222,28 +222,24 @@ def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping
     shown = bad[: options.most]
     items = [finding.result for finding in shown]
     heads = [[safe_prose(str(item.path)), safe_prose(metric_label(item)), item.status] for item in items]
-    if options.brief:
-        heads = [
-            [shorten(path, width * 3 // 5), "" if status is Status.MISMATCH else status] for path, _, status in heads
-        ]
     columns = [max(map(text_width, column)) for column in zip(*heads, strict=True)]
     if sum(columns) + len(columns) * len(_GAP.text) > width:
         columns = [0] * len(columns)
     lines: list[Line] = []
     for finding, item, texts in zip(shown, items, heads, strict=True):
         status: Style = "warn" if item.status is Status.JUDGE_ERROR else "bad"
-        styles: tuple[Style, ...] = ("head", status) if options.brief else ("head", "plain", status)
+        styles: tuple[Style, ...] = ("head", "plain", status)
         cells = zip(texts, columns, styles, strict=True)
-        head = [line(Span(padded(text, column), style)) for text, column, style in cells if text]
-        if options.brief:
-            lines.append(_brief_line(finding, head, width - 2))
-            continue
+        head = [line(Span(padded(text, column), style)) for text, column, style in cells]
         room, whole = max(width - 8, 40), options.verbosity >= 2
         values = [(f"{side} ", Span(text, style)) for side, text, style in shown_values(item, options.value_width)]
         beside = _spaced(line(*value) for value in values)
         difference = finding_difference(item, _WHOLE_LINES * width if whole else room, whole=whole)
         notes = finding_notes(finding, difference, room, cite=options.verbosity > 0)
-        if _BELOW + text_width(text_of(beside)) <= width:
+        if options.brief:
+            first, *more = wrap_spans(_spaced([*head, beside, *notes]), indent=2, width=width - 2)
+            lines.append((*first, Span(f" {ELLIPSIS}", "dim")) if more else first)
+        elif _BELOW + text_width(text_of(beside)) <= width:
             lines += _flow([*head, beside, *notes], width)
         else:  # values below each other begin in one column, so that the eye can compare them
             wide = max(len(side) for side, _ in values)
@@ -254,26 +250,9 @@ def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping
             lines += prose(place, "dim", indent=_BELOW, width=width)
     left = sum(finding.stands_for for finding in bad[len(shown) :])
     if left:
-        hint = "-vv shows all" if options.verbosity > 0 or options.brief else "-v shows more, -vv all"
+        hint = "-vv shows all" if options.verbosity > 0 else "-v shows more, -vv all"
         lines += _told(options, "dim", f"… {plural(left, 'more failing field')} ({hint})")
     return lines
-
-
-def _brief_line(finding: Finding, head: Sequence[Line], width: int) -> Line:
-    """Write a field in one line; a marked difference stands in place of the values, which take what notes leave."""
-    item, gap = finding.result, len(_GAP.text)
-    room = max(width - gap - text_width(text_of(_spaced(head))) - gap, _LEAST_BRIEF)
-    notes = finding_notes(finding, (), max(room, 40), cite=False)
-    decisive = [note for note in notes if note[0].style != "dim" or item.status is Status.JUDGE_ERROR]
-    left = max(room - text_width(text_of(_spaced(decisive))) - gap, room // 2)
-    difference = finding_difference(item, left)
-    values: list[Line] = []
-    if not any(span.style == "mark" for span in difference):
-        lone = item.gold is MISSING or item.extracted is MISSING
-        size = left - len("extracted ") if lone else (left - len("gold extracted   ")) // 2
-        values = [line(f"{side} ", Span(text, style)) for side, text, style in shown_values(item, size)]
-    first, *more = wrap_spans(_spaced([*head, *values, difference, *notes]), indent=2, width=width)
-    return (*first, Span(f" {ELLIPSIS}", "dim")) if more else first
 
 
 def _spaced(parts: Iterable[Line]) -> Line:
@@ -332,7 +311,7 @@ def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool)
         reason = ""
     if item.matched and item.matched != item.path:
         matched = f"{'stands at' if item.status is Status.HALLUCINATION else 'matched with'} {item.matched}"
-    told: list[tuple[str, Style]] = [
+    parts: list[tuple[str, Style]] = [
         (look_alike, "dim"),
         (said, "mark"),
         (f"score {score_number(item.score)}" if 0 < item.score < 1 else "", "plain"),
@@ -341,28 +320,24 @@ def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool)
         *((f"cited {citation_text(each)}", "dim") for each in item.citations[: _MOST_CITATIONS if cite else 0]),
         (matched, "dim"),
     ]
-    notes = [line(Span(shorten(safe_prose(text), width), style)) for text, style in told if text]
-    return [each for each in (line(Span(safe_prose(finding.note), "mark")), difference, *notes) if text_of(each)]
+    notes = [line(Span(shorten(safe_prose(text), width), style)) for text, style in parts if text]
+    return [each for each in (told(finding.note, "mark"), difference, *notes) if text_of(each)]
 
 
 def counts_text(
     counted: Sequence[FieldResult], excused: Sequence[FieldResult], score: ScoreRecord, known: Sequence[str] = ()
 ) -> str:
-    """Count the results without a line of their own: matches, known failures, skipped fields, absent values."""
-    tally = Counter(item.status for item in counted)
+    """Count the results without a line of their own: matches, known failures, lists in another order."""
+    matches = sum(item.status is Status.MATCH for item in counted)
     bad = sum(item.status in FAILED for item in excused)
     stale = ", ".join(passing_known_failures(excused, known))
-    lists = listed([safe_prose(str(path)) for path in score.reordered], _MOST_REORDERED)
-    held = sum(rule.status is RuleStatus.HELD for rule in score.rules)
+    lists = listed([safe_prose(str(path)) for path in score.reordered])
     empty = emptiness_text(score)
     counts = [
-        plural(tally[Status.MATCH], "value matches", "values match"),
+        plural(matches, "value matches", "values match"),
         plural(bad, "known failure") if bad else "",
         f"known failures that pass now: {stale} (take out of known_failures)" if stale else "",
-        f"{tally[Status.SKIPPED]:,} skipped" if tally[Status.SKIPPED] else "",
-        f"{score.vacuous:,} absent on both sides" if score.vacuous else "",
         f"{order_text(len(score.reordered))} ({lists})" if lists else "",
-        f"{held:,} of {plural(len(score.rules), 'rule')} {'holds' if held == 1 else 'hold'}" if score.rules else "",
         f"{BY_EMPTINESS}: {empty}" if empty else "",
     ]
     return ", ".join(filter(None, counts))

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.edit import gold_lines_of
-from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension
+from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension, tag_text
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.values import MISSING, Json, Missing, text_digest
 from pytest_extract.core.words import first_of, plural
-from pytest_extract.report.findings import finding_text, findings_of, metric_label, split_known
+from pytest_extract.report.findings import Finding, finding_text, findings_of, metric_label, split_known
 from pytest_extract.report.lines import render_error, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.summary import other_breaches, read_scores, reason_of
@@ -32,12 +31,10 @@ Level: TypeAlias = Literal["error", "warning"]
 
 MOST_ANNOTATIONS: Final = 50
 """Annotations of one run; GitHub shows ten errors and ten warnings of a step, and fifty of a run."""
-MOST_ISSUES: Final = 1_000
-"""Issues of a code quality report."""
 MOST_FIELDS: Final = 5
-"""Failing fields that one annotation tells."""
+"""Failing fields of a case that are told; further ones are counted."""
 MOST_PROPERTIES: Final = 200
-"""Rules and fields with a JUnit property of their own; further ones are counted."""
+"""Fields with a JUnit property of their own; further ones are counted."""
 PROPERTY: Final = "extract."
 """Beginning of the names of our JUnit properties."""
 _FILE_TITLE: Final = "mistake in a case file"
@@ -48,10 +45,9 @@ _MISTAKE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?:\d+:)? (?P<text>.*
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something to look at: a failing field, or a case as a whole. `key` names it, the same in every run.
+    """Something to look at: a case that is not green, or a mistake in a file. `key` names it, the same in every run.
 
-    `in_fields`: the problems of the fields of a case say all that is wrong with it. `path` is relative to the root of
-    the repository; None if the place is not known.
+    `path` is relative to the root of the repository; None if the place is not known.
     """
 
     level: Level
@@ -60,34 +56,33 @@ class Problem:
     key: str
     path: str | None = None
     line: int = 1
-    in_fields: bool = False
 
 
-def problems_of(run: RunReport) -> list[list[Problem]]:
-    """Return the problems of each case that is not green, worst cases first, and of each file with mistakes.
+def problems_of(run: RunReport) -> list[Problem]:
+    """Return the problem of each case that is not green, worst cases first, and of each mistake in a file.
 
     Problems of a case that an `xfail` mark announces are left out. Under another gate than `case`, a case below its
     thresholds is a warning.
     """
-    groups = [group for text in run.mistakes for group in _file_problems(text, run.root)]
+    problems = [problem for text in run.mistakes for problem in _file_problems(text, run.root)]
     head = headline(run)
     if head.tone == "bad" and run.gate in {"regression", "suite"}:
         text = "; ".join([part for part in (head.text, *head.reasons) if part])
-        groups.append([Problem(level="error", title=head.word, text=_clean(text), key=head.word)])
+        problems.append(Problem(level="error", title=head.word, text=_clean(text), key=head.word))
     levels: dict[Outcome, Level] = {
         Outcome.BROKEN: "error",
         Outcome.FAILED: "error" if run.gate == "case" else "warning",
         Outcome.NOT_RUN: "warning",
     }
-    groups += [
-        _case_problems(result, levels[result.outcome], run)
+    problems += [
+        _case_problem(result, levels[result.outcome], run)
         for result in run.results
         if result.outcome in levels and result.nodeid not in run.expected
     ]
-    return sorted(groups, key=lambda group: group[0].level != "error")
+    return sorted(problems, key=lambda problem: problem.level != "error")
 
 
-def _file_problems(text: str, root: Path) -> list[list[Problem]]:
+def _file_problems(text: str, root: Path) -> list[Problem]:
     """Return a problem for each mistake of a file; a line that names no place belongs to the mistake before it."""
     found: list[Problem] = []
     for row in text.splitlines():
@@ -98,7 +93,7 @@ def _file_problems(text: str, root: Path) -> list[list[Problem]]:
             found[-1] = replace(found[-1], text=f"{found[-1].text}\n{_clean(row)}")
         else:
             found.append(Problem(level="error", title=_FILE_TITLE, text=_clean(row), key=row))
-    return [[problem] for problem in found]
+    return found
 
 
 def _file_problem(path: Path, line: int, text: str, root: Path) -> Problem:
@@ -108,35 +103,35 @@ def _file_problem(path: Path, line: int, text: str, root: Path) -> Problem:
     return Problem(level="error", title=_FILE_TITLE, text=_clean(text), key=key, path=place, line=line)
 
 
-def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Problem]:
-    """Return the problems of a case: its failing fields, or the case itself if there are none."""
+def _case_problem(result: CaseResult, level: Level, run: RunReport) -> Problem:
+    """Return the problem of a case: why it is not green, and its failing fields, at the place of the worst."""
     case = None if run.find_case is None else run.find_case(result)
-    others = other_breaches(result)
-    reasons = [reason_of(result), *(breach.message for breach in others if breach not in result.breaches)]
-    whole = Problem(
+    others = (breach.message for breach in other_breaches(result) if breach not in result.breaches)
+    findings = _findings(result)
+    path, line = _relative(Path(result.file) if case is None else case.path, run.root), 1 if case is None else case.line
+    if findings and case is not None and not Path(gold := _relative(case.gold_path, run.root)).is_absolute():
+        # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
+        worst = (*case.gold_steps, *findings[0].result.path)
+        path, (line,) = gold, gold_lines_of(case.gold_path, case.gold_line, [worst])
+    fields = [f"{each.result.path}: {finding_text(each, _VALUE)}" for each in findings]
+    texts = ["; ".join([reason_of(result), *others]), *first_of(fields, MOST_FIELDS, "field")]
+    return Problem(
         level=level,
         title=_clean(result.nodeid),
-        text=_clean("; ".join(dict.fromkeys(reasons))),
-        key=result.nodeid,
-        path=_relative(Path(result.file) if case is None else case.path, run.root),
-        line=1 if case is None else case.line,
+        text="\n".join(map(_clean, texts)),
+        key=" ".join(map(str, (result.nodeid, *(place for each in findings for place in each.paths)))),
+        path=path,
+        line=line,
     )
-    scores = [attempt.score for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
+
+
+def _findings(result: CaseResult) -> list[Finding]:
+    """Return the failing fields of the first output of a failed case that could be read, the worst first."""
+    scores = (attempt.score for attempt in result.attempts if attempt.outcome is not Outcome.PASSED)
     score = next((each for each in scores if each is not None and each.readable), None)
     if score is None or result.outcome is not Outcome.FAILED:
-        return [whole]
-    findings = findings_of(split_known(score, result.known).counted, mistakes=score.mistakes)
-    path, lines = whole.path, [whole.line] * len(findings)
-    if case is not None and not Path(gold := _relative(case.gold_path, run.root)).is_absolute():
-        # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
-        places = [(*case.gold_steps, *finding.result.path) for finding in findings]
-        path, lines = gold, gold_lines_of(case.gold_path, case.gold_line, places)
-    found = [replace(whole, in_fields=bool(findings) and not others)]
-    for finding, line in zip(findings, lines, strict=True):
-        key = " ".join(map(str, (result.nodeid, *finding.paths, metric_label(finding.result))))
-        text = _clean(f"{finding.result.path}: {finding_text(finding, _VALUE)}")
-        found.append(replace(whole, text=text, key=key, path=path, line=line))
-    return found
+        return []
+    return findings_of(split_known(score, result.known).counted, mistakes=score.mistakes)
 
 
 def _clean(text: str) -> str:
@@ -151,16 +146,14 @@ def _relative(path: Path, root: Path) -> str:
         return path.as_posix()
 
 
-def github_commands(groups: Sequence[Sequence[Problem]]) -> list[str]:
-    """Write problems as GitHub's workflow commands, one for each case, at the line of its worst field."""
+def github_commands(problems: Sequence[Problem]) -> list[str]:
+    """Write problems as GitHub's workflow commands."""
     lines = []
-    for whole, *fields in groups[:MOST_ANNOTATIONS]:
-        place = fields[0] if fields else whole
-        texts = [whole.text, *first_of([each.text for each in fields], MOST_FIELDS, "field")]
-        where = [] if place.path is None else [f"file={_escape_property(place.path)}", f"line={place.line}"]
-        head = ",".join([*where, f"title={_escape_property(whole.title)}"])
-        lines.append(f"::{whole.level} {head}::{_escape_message(chr(10).join(texts))}")
-    if (left := len(groups) - MOST_ANNOTATIONS) > 0:
+    for each in problems[:MOST_ANNOTATIONS]:
+        where = [] if each.path is None else [f"file={_escape_property(each.path)}", f"line={each.line}"]
+        head = ",".join([*where, f"title={_escape_property(each.title)}"])
+        lines.append(f"::{each.level} {head}::{_escape_message(each.text)}")
+    if (left := len(problems) - MOST_ANNOTATIONS) > 0:
         lines.append(f"::warning ::{plural(left, 'more problem')} without an annotation")
     return lines
 
@@ -174,14 +167,7 @@ def _escape_property(text: str) -> str:
 
 
 def code_quality(run: RunReport) -> str:
-    """Write a run as a GitLab code quality report: an issue for each failing field, and for a case with more to say.
-
-    Beyond `MOST_ISSUES`, the last one counts those that are left out.
-    """
-    problems = [each for group in problems_of(run) for each in group if not each.in_fields]
-    if (left := len(problems) - MOST_ISSUES) > 0:
-        text = f"{plural(left, 'more issue')} left out; the other reports have them"
-        problems[MOST_ISSUES:] = [Problem(level="warning", title="pytest-extract", text=text, key="left out")]
+    """Write a run as a GitLab code quality report: an issue for each case that is not green, and each mistake."""
     severities: dict[Level, str] = {"error": "major", "warning": "minor"}
     issues: list[Json] = [
         {
@@ -191,33 +177,25 @@ def code_quality(run: RunReport) -> str:
             "severity": severities[each.level],
             "location": {"path": each.path or ".", "lines": {"begin": each.line}},
         }
-        for each in problems
+        for each in problems_of(run)
     ]
     return json.dumps(issues, indent=1) + "\n"
 
 
 def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
-    """Return the properties of a case in JUnit XML: outcome, measures, cost, tokens, tags, and a verdict by field."""
-    found = [("outcome", str(result.outcome))]
-    if result.variant.label:
-        found.append(("model", result.variant.label))
-    found += [(name, f"{mean:.6g}") for name, mean in result.means.items()]
+    """Return the properties of a case in JUnit XML: its measures, its cost, its tags, and the verdict of each field."""
+    found = [(name, f"{mean:.6g}") for name, mean in result.means.items()]
     spent = Spending.of([result])
     if spent.calls > spent.unpriced:
         found.append(("cost_usd", f"{spent.cost_usd:.6f}"))
-    if spent.prompt_tokens or spent.completion_tokens:
-        found += [("prompt_tokens", str(spent.prompt_tokens)), ("completion_tokens", str(spent.completion_tokens))]
-    for name, value in result.tags.items():
-        found.append((f"tag.{name}", value if isinstance(value, str) else json.dumps(value)))
+    found += [(f"tag.{name}", tag_text(result.tags, name)) for name in result.tags]
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
-    for score in result.scores:
-        for rule in score.rules:
-            verdicts[f"rule.{rule.name}"][rule.status] += 1
     for score in read_scores(result):
         for leaf in score.leaves:
-            verdicts[f"field.{leaf.pattern or '$'}"][leaf.status] += 1
-    for name, counts in islice(verdicts.items(), MOST_PROPERTIES):
-        found.append((name, ", ".join(f"{count} {status}" for status, count in counts.most_common())))
+            verdicts[leaf.pattern or "$"][leaf.status] += 1
+    for pattern, counts in islice(verdicts.items(), MOST_PROPERTIES):
+        verdict = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+        found.append((f"field.{pattern}", verdict))
     if (left := len(verdicts) - MOST_PROPERTIES) > 0:
         found.append(("fields_left_out", str(left)))
     return [(safe_prose(f"{PROPERTY}{name}"), safe_prose(shorten(value, _MESSAGE))) for name, value in found]
@@ -292,15 +270,6 @@ def _value_rows(result: CaseResult, dimensions: Mapping[str, Dimension]) -> Iter
                 "confidence": leaf.confidence,
                 "mistake": None if mistake is None else mistake.kind,
                 **{head: slice_of(result, leaf) for head, slice_of in of_value.items()},
-            }
-        for rule in attempt.score.rules:  # both sides as computed are in the reason
-            yield {
-                "repeat": attempt.index + 1,
-                "pattern": rule.name,
-                "metric": "rule",
-                "status": str(rule.status),
-                "score": {RuleStatus.HELD: 1.0, RuleStatus.NOT_APPLICABLE: None}.get(rule.status, 0.0),
-                "reason": rule.message,
             }
 
 

@@ -176,7 +176,7 @@ def _joined(group: Sequence[Finding]) -> Finding:
     """Return a finding that shows the first item, and tells how many there are and where."""
     first = group[0]
     side = "missing" if first.result.status is Status.OMISSION else "invented"
-    places = listed([str((each.result.matched or each.result.path)[-1]) for each in group], MOST_LISTED)
+    places = listed([str((each.result.matched or each.result.path)[-1]) for each in group])
     note = f"{len(group):,} items {side}: {places}"
     return first._replace(note=note, stands_for=sum(each.stands_for for each in group))
 
@@ -298,10 +298,6 @@ def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding:
     return Finding(result, f"{what}, {plural(size, noun)}", len(members))
 
 
-_MOST_MOVED: Final = 8
-"""Rows in another order whose places are told."""
-
-
 def _reordered_rows(results: Sequence[FieldResult]) -> dict[Path, Finding]:
     """Map rows compared by position, of which each has exactly the values of another, to the finding of their list."""
     lists: dict[Path, dict[Path, list[FieldResult]]] = defaultdict(lambda: defaultdict(list))
@@ -317,7 +313,7 @@ def _reordered_rows(results: Sequence[FieldResult]) -> dict[Path, Finding]:
         stands_at = {row: other for row, other in at.items() if other is not None}
         if len(stands_at) > 1 and {*stands_at.values()} == stands_at.keys():
             wrong = failed_results(field for row in stands_at for field in moved[row])
-            told = listed([f"{row[-1]} at {other[-1]}" for row, other in stands_at.items()], _MOST_MOVED)
+            told = listed([f"{row[-1]} at {other[-1]}" for row, other in stands_at.items()])
             note = f"{len(stands_at):,} rows in another order: {told}"
             found |= dict.fromkeys(stands_at, Finding(_whole(wrong, place, "order"), note, len(wrong)))
     return found
@@ -358,14 +354,14 @@ def value_locations(result: CaseResult, document: Document) -> dict[str, str]:
         parts = [
             location_text(side, evidence)
             for side, value in (("gold", leaf.gold), ("extracted", leaf.extracted))
-            if value is not MISSING and (evidence := _evidence(document, value, most=MOST_LISTED)) is not None
+            if value is not MISSING and (evidence := evidence_in(document, value, most=MOST_LISTED)) is not None
         ]
         if parts:
             found[path] = "; ".join(parts)
     return found
 
 
-def _evidence(document: Document, value: Json, *, most: int = 1, nearest: bool = True) -> Evidence | None:
+def evidence_in(document: Document, value: Json, *, most: int = 1, nearest: bool = True) -> Evidence | None:
     """Find a value; None for one that cannot be searched, and in a document without text (an image, audio)."""
     from pytest_extract.documents.evidence import find_evidence  # only failing values and golds are looked for
 
@@ -379,7 +375,7 @@ def locator(document: Document) -> Callable[[Json], str | None]:
     """Return what says where a value stands in a document: "" for nowhere, None where that cannot be said."""
 
     def locate(value: Json) -> str | None:
-        evidence = _evidence(document, value, nearest=False)
+        evidence = evidence_in(document, value, nearest=False)
         if evidence is None:
             return None
         return str(evidence.locations[0]) if evidence.found else ""
@@ -391,7 +387,7 @@ def stands_exactly(document: Document, value: Json) -> bool:
     """Whether a document has a value to the letter, but for white space."""
     from pytest_extract.documents.evidence import MatchLevel
 
-    evidence = _evidence(document, value, nearest=False)
+    evidence = evidence_in(document, value, nearest=False)
     return evidence is not None and evidence.found and evidence.locations[0].level is MatchLevel.EXACT
 
 

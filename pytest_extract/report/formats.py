@@ -54,7 +54,12 @@ FORMATS: Final = (
     Format("jsonl", ".jsonl", "everything, a line for each case", "results:write_results", results=True, live=True),
     Format("parquet", ".parquet", _PARQUET, "results:write_parquet", results=True, check="results:import_pyarrow"),
     Format("agent", None, _AGENT, "report.markdown:agent_report"),
-    Format("gitlab", None, "code quality for GitLab, an issue for each failing field", "report.exports:code_quality"),
+    Format(
+        "gitlab",
+        None,
+        "code quality for GitLab, an issue for each case that is not green",
+        "report.exports:code_quality",
+    ),
 )
 
 _SHOWN: Final = ", ".join(f"{each.suffix or each.example} ({each.help})" for each in FORMATS)

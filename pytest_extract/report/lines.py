@@ -9,11 +9,11 @@ import json
 import re
 import traceback
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.core.words import plural
@@ -53,6 +53,11 @@ def line(*parts: str | Span, indent: int = 0) -> Line:
     """Make a line; a bare text is plain."""
     spans = tuple([Span(part) if type(part) is str else cast("Span", part) for part in parts if part])
     return (Span(" " * indent), *spans) if indent else spans
+
+
+def told(text: str, style: Style = "plain", *, indent: int = 0) -> Line:
+    """Make a line of a text of any origin: what is harmful in it is escaped."""
+    return line(Span(safe_prose(text), style), indent=indent)
 
 
 def text_of(spans: Iterable[Span]) -> str:
@@ -314,18 +319,52 @@ _NARROWEST_NAME: Final = 24
 """Names are not shortened below this width; in a narrower column each has a line of its own."""
 
 
+class Column(NamedTuple):
+    """A column of a table: its head, how a value of it is written, and its name in JSON, by default the head."""
+
+    head: str
+    write: Callable[[Any], str] = str
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Column heads and rows: names in the first column, figures in the others; a title above, notes below.
+    """Columns and rows of values: names in the first column, figures in the others; a title above, notes below.
 
-    `styles`: one for each row, if not all are plain.
+    A column whose values are texts may be its head alone. A value that is None is written as a dash. `styles`: one for
+    each row, if not all are plain. `numbered`: each name has the number of its row before it.
     """
 
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    columns: Sequence[Column | str]
+    rows: Sequence[Sequence[Any]]
     title: str = ""
     notes: Sequence[str] = ()
     styles: Sequence[Style] = ()
+    numbered: bool = False
+
+    @property
+    def heads(self) -> list[str]:
+        """The heads of the columns."""
+        first, *others = [each if isinstance(each, str) else each.head for each in self.columns]
+        return [f"   {first}" if self.numbered else first, *others]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The rows as they are written."""
+        writers = [str if isinstance(each, str) else each.write for each in self.columns]
+        rows = [
+            ["-" if value is None else write(value) for write, value in zip(writers, row, strict=True)]
+            for row in self.rows
+        ]
+        if not self.numbered:
+            return rows
+        return [[f"{number:>2} {name}", *figures] for number, (name, *figures) in enumerate(rows, start=1)]
+
+    def record(self) -> dict[str, Json]:
+        """Return the table as JSON, each row with its values by the names of the columns."""
+        names = [each if isinstance(each, str) else each.name or each.head for each in self.columns]
+        rows: list[Json] = [dict(zip(names, row, strict=True)) for row in self.rows]
+        return {"title": self.title, "rows": rows, "notes": list(self.notes)}
 
     def first(self, most: int | None, noun: str, hint: str = "") -> Table:
         """Return the first `most` rows, all if None, and a note that counts the others."""
@@ -340,14 +379,15 @@ class Table:
 
         If the names do not fit beside the figures, each has a line of its own above its figures.
         """
-        wide = [max([len(head), *(len(row[index]) for row in self.rows)]) for index, head in enumerate(self.heads)][1:]
-        names = [safe_prose(name) for name in (self.heads[0], *(row[0] for row in self.rows))]
+        rows = [self.heads, *self.cells]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)][1:]
+        names = [safe_prose(row[0]) for row in rows]
         longest = max(map(text_width, names))
         room = width - _INDENT - sum(each + 1 for each in wide)
         stacked = room < min(longest, _NARROWEST_NAME)
         styles: list[Style] = ["dim", *(self.styles or ["plain"] * len(self.rows))]
         lines = prose(self.title, "head", indent=0, width=width) if self.title else []
-        for index, (name, cells) in enumerate(zip(names, (self.heads, *self.rows), strict=True)):
+        for index, (name, cells) in enumerate(zip(names, rows, strict=True)):
             figures = "".join(f" {cell:>{size}}" for cell, size in zip(cells[1:], wide, strict=True))
             style = styles[index]
             if stacked:

@@ -9,39 +9,35 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, FieldPath, Json
 from pytest_extract.core.words import first_of, listed, percent, plural
-from pytest_extract.documents import DocumentError
-from pytest_extract.documents.evidence import find_evidence
 from pytest_extract.report.aggregates import slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.findings import Finding, failed_results, finding_text
+from pytest_extract.report.findings import Finding, evidence_in, failed_results, finding_text
 from pytest_extract.report.lines import (
     Line,
     Table,
-    line,
     printed,
     prose,
     safe_prose,
     shorten,
     show,
     text_of,
+    told,
 )
 from pytest_extract.report.run_report import RunReport, gate_lines, headline, next_steps, repeat_lines
 from pytest_extract.report.summary import (
     PatternCounts,
     failed_text,
-    other_breaches,
     read_scores,
     reason_of,
     summary_lines,
@@ -71,7 +67,7 @@ _ICONS: Final = {"good": "✅", "bad": "❌", "warn": "⚠️"}
 
 
 def markdown(run: RunReport) -> str:
-    """Write a run in at most LIMIT characters; cases that do not fit are counted, the revision and the job come last.
+    """Write a run in at most LIMIT characters; cases that do not fit are counted, the revision comes last.
 
     Text of documents and models is put into fences or code, escaped so that it makes no markup, link or @mention.
     """
@@ -97,19 +93,12 @@ def markdown(run: RunReport) -> str:
         left -= 1
     if left:
         text += f"\n{plural(left, 'more case')} not green; the results file has them.\n"
-    origin = _origin(run.facts)
-    return f"{text}\n{origin}\n" if origin else text
+    revision = run.facts.get("revision", "").partition(" ")[0]
+    return f"{text}\n`{revision}`\n" if re.fullmatch(r"[0-9a-f]{7,40}", revision) else text
 
 
 def _fits(text: str, part: str) -> bool:
     return len((text + part).encode("utf-16-le", "surrogatepass")) // 2 <= LIMIT - _SPARE
-
-
-def _origin(facts: Mapping[str, str]) -> str:
-    revision, link = facts.get("revision", "").partition(" ")[0], facts.get("job", "")
-    known = f"`{revision}`" if re.fullmatch(r"[0-9a-f]{7,40}", revision) else ""
-    job = f"[job]({link})" if re.fullmatch(r"https?://[\w.:/-]{1,300}", link) else ""
-    return " · ".join(part for part in (known, job) if part)
 
 
 def _folded_paragraphs(run: RunReport, items: Sequence[str]) -> Iterator[str]:
@@ -118,13 +107,13 @@ def _folded_paragraphs(run: RunReport, items: Sequence[str]) -> Iterator[str]:
         yield "\n".join(["", *(f"- {item}" for item in first_of(items, _MOST_REASONS)), ""])
     if run.mistakes:
         rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
-        yield _fenced([line(safe_prose(row)) for row in rows])
+        yield _fenced([told(row) for row in rows])
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged, width=_WIDTH))
     if bad := worst_patterns(run.totals.fields):
         yield _table(worst_fields_table(bad).first(MOST_FIELDS, "field"))
     yield from (_table(slice_table(each, view=run.view, most=MOST_FIELDS)) for each in run.slices if each.is_known)
-    told = summary_lines(
+    summary = summary_lines(
         run.results,
         totals=run.totals,
         judge=run.judge,
@@ -133,14 +122,14 @@ def _folded_paragraphs(run: RunReport, items: Sequence[str]) -> Iterator[str]:
         width=_WIDTH,
         fields=False,
     )
-    yield _fenced([*told, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
+    yield _fenced([*summary, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
 
 
 def _table(table: Table) -> str:
     """Write a table; its names are those of documents and models."""
     head, *others = map(_sentence, table.heads)
     rows = ["", f"| {head} | {' | '.join(others)} |", f"|---|{'---:|' * len(others)}"]
-    rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in table.rows]
+    rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in table.cells]
     return "\n".join([*rows, *(["", *(f"{_sentence(note)}." for note in table.notes)] if table.notes else []), ""])
 
 
@@ -169,6 +158,7 @@ def _escape_markup(text: str) -> str:
 MOST_CHARACTERS: Final = 14_000
 """Of the whole text: less than 4,000 tokens of a usual tokenizer."""
 _MOST_EXAMPLES: Final = 3
+_MOST_MENDED: Final = 5
 _MOST_NODEIDS: Final = 8
 _MOST_NAMING: Final = 4
 """Lines of a prompt that name a field."""
@@ -190,7 +180,8 @@ def agent_report(run: RunReport) -> str:
     head = headline(run)
     fine = [f"`{_name(name)}`" for name, tally in run.totals.fields.items() if not tally.wrong]
     right = f"These fields are right in every readable output: {listed(fine, _MOST_RIGHT)}.\n\n" if fine else ""
-    text = "\n".join([f"# {head.word}: {_plain(head.text)}", "", _PREAMBLE, *_told(run), ""])
+    reasons = [f"- {_plain(text)}" for text in first_of(head.reasons, _MOST_EXAMPLES)]
+    text = "\n".join([f"# {head.word}: {_plain(head.text)}", *reasons, "", _PREAMBLE, *_to_mend(run), ""])
     end = (
         f"## What must not get worse\n\n{right}After a change, run all cases: `pytest`, with "
         "`--extract-gate=regression` where there is a baseline.\n"
@@ -215,58 +206,31 @@ def _plain(text: str) -> str:
     return safe_prose(shorten(text, _SENTENCE))
 
 
-def _told(run: RunReport) -> Iterator[str]:
-    """List further reasons of the verdict, the mistakes in case files, and what broke."""
-    broken = [result for result in run.results if result.outcome is Outcome.BROKEN]
-    mistakes = [row for text in run.mistakes for row in text.splitlines()]
-    for title, texts in (
-        ("further reasons:", headline(run).reasons),
-        (f"{plural(len(run.mistakes), 'case file')} with mistakes, whose cases did not run; correct them:", mistakes),
-        (
-            f"{plural(len(broken), 'case')} broke and say nothing about the extraction; fix that first:",
-            [*dict.fromkeys(result.why or "?" for result in broken)],
-        ),
-    ):
-        if texts:
-            yield from (title, *(f"- {_plain(text)}" for text in first_of(texts, _MOST_EXAMPLES)), "")
+def _to_mend(run: RunReport) -> list[str]:
+    """List the mistakes in case files, and what broke."""
+    broken = (result.why or "?" for result in run.results if result.outcome is Outcome.BROKEN)
+    texts = [*(row for text in run.mistakes for row in text.splitlines()), *dict.fromkeys(broken)]
+    if not texts:
+        return []
+    title = "Case files with mistakes, and cases that broke, say nothing about the extraction; mend them first:"
+    return [title, *(f"- {_plain(text)}" for text in first_of(texts, _MOST_MENDED)), ""]
 
 
-_Cause: TypeAlias = list[tuple[CaseResult, str]]
-"""The cases that fail for one reason, each with a sentence on it."""
-
-
-def _other_causes(run: RunReport) -> list[tuple[str, _Cause]]:
-    """Return why cases failed besides wrong fields, by name, the most frequent first."""
+def _other_causes(run: RunReport) -> list[tuple[str, list[CaseResult]]]:
+    """Return the cases that failed without a wrong field, by the reason, the most frequent first."""
     in_fields = {nodeid for tally in run.totals.fields.values() for nodeid in tally.cases}
-    causes: dict[str, _Cause] = {}
+    causes: dict[str, list[CaseResult]] = {}
     for result in run.results:
-        if result.outcome is Outcome.FAILED:
-            reasons = dict(_other_reasons(result))
-            if not reasons and result.nodeid not in in_fields:
-                reasons = {"missed bounds": reason_of(result)}
-            for name, text in reasons.items():
-                causes.setdefault(name, []).append((result, text))
+        if result.outcome is Outcome.FAILED and result.nodeid not in in_fields:
+            kinds = (score.failure.kind for score in result.scores if score.failure is not None)
+            cause = next((f"unusable output: {kind}" for kind in kinds), "missed bounds")
+            causes.setdefault(cause, []).append(result)
     return sorted(causes.items(), key=lambda item: -len(item[1]))
 
 
-def _other_reasons(result: CaseResult) -> Iterator[tuple[str, str]]:
-    for attempt in result.attempts:
-        score = attempt.score
-        if score is None or attempt.outcome is Outcome.PASSED:
-            continue
-        if score.readable:
-            gates = (score.gates.root, score.gates.schema)
-            yield from ((f"{gate.name} gate", gate.why) for gate in gates if not gate.passed)
-        elif score.failure is not None:
-            output = "" if attempt.output is None else f"; output {show(attempt.output, _VALUE)}"
-            yield f"unusable output: {score.failure.kind}", f"{score.failure}{output}"
-    yield from ((breach.what, breach.message) for breach in other_breaches(result))
-
-
-def _other_block(run: RunReport, cases: _Cause) -> Iterator[str]:
-    for result, text in cases[:_MOST_EXAMPLES]:
-        yield f"- {_name(result.case_id)}: {_plain(text)}"
-    yield _command(run, [result for result, _ in cases])
+def _other_block(run: RunReport, cases: Sequence[CaseResult]) -> Iterator[str]:
+    yield from (f"- {_name(result.case_id)}: {_plain(reason_of(result))}" for result in cases[:_MOST_EXAMPLES])
+    yield _command(run, cases)
 
 
 def _cause(pattern: str, tally: PatternCounts) -> str:
@@ -297,32 +261,21 @@ def _block(run: RunReport, pattern: str, tally: PatternCounts) -> Iterator[str]:
 
 def _command(run: RunReport, results: Sequence[CaseResult]) -> str:
     """Return the command that runs some cases alone: all variants of the run are named, as the ids of tests are."""
-    variants = [_as_run(result)[1] for result in {result.variant: result for result in run.results}.values()]
+    variants = dict.fromkeys(result.variant for result in run.results)
     given = ((option, getattr(each, name)) for option, name in _OPTIONS.items() for each in variants)
     chosen = [*dict.fromkeys(f"--extract-{option}={value}" for option, value in given if value)]
-    nodeids = [*dict.fromkeys(_as_run(result)[0] for result in results)]
+    nodeids = [*dict.fromkeys(result.nodeid for result in results)]
     left = f" ({len(nodeids) - _MOST_NODEIDS} more cases)" if len(nodeids) > _MOST_NODEIDS else ""
     return f"run these alone: `pytest {safe_prose(shlex.join([*nodeids[:_MOST_NODEIDS], *chosen]))}`{left}"
 
 
-def _as_run(result: CaseResult) -> tuple[str, Variant]:
-    """Return the id of a test and its variant, without the name of the file that `report` adds to those of a run."""
-    model, _, run = f" {result.variant.model or ''}".partition(" (")
-    if not run or not result.nodeid.endswith(f" ({run}"):
-        return result.nodeid, result.variant
-    return result.nodeid.removesuffix(f" ({run}"), replace(result.variant, model=model.strip())
-
-
 def _line_of(case: Case, value: Json) -> Iterator[str]:
     """Quote the line of the document on which a value stands."""
-    try:
-        evidence = find_evidence(case.document, value, most=1, nearest=False)
-        if evidence is not None and evidence.found:
-            place = evidence.locations[0]
-            text = case.document.pages[(place.page or 1) - 1].split("\n")[place.line - 1]
-            yield f"  document, {place}: {show(text.strip(), _LINE)}"
-    except (DocumentError, IndexError):
-        return
+    evidence = evidence_in(case.document, value, nearest=False)
+    if evidence is not None and evidence.found:
+        place = evidence.locations[0]
+        text = case.document.pages[(place.page or 1) - 1].split("\n")[place.line - 1]
+        yield f"  document, {place}: {show(text.strip(), _LINE)}"
 
 
 def _governing(case: Case, result: CaseResult, path: FieldPath) -> Iterator[str]:

@@ -47,6 +47,7 @@ from pytest_extract.report.lines import (
     line,
     safe_prose,
     show,
+    told,
 )
 from pytest_extract.report.summary import RunTotals, auto_accept_text, totals_of, worst_patterns
 
@@ -234,7 +235,7 @@ _BRANCH: Final = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "B
 
 
 def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return name -> value: `command` without secrets; `revision`, `branch` and `job` (a link) as far as known."""
+    """Return name -> value: `command` without secrets; `revision` and `branch` as far as known."""
     command = shlex.join(["pytest", *map(str, arguments)])
     revision = git_line(root, "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= and changes")
     branch = _first(environment, _BRANCH) or git_line(root, "rev-parse", "--abbrev-ref", "HEAD")
@@ -242,17 +243,8 @@ def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, st
         "command": str(current().clean(command).value),
         "revision": revision,
         "branch": "" if branch == "HEAD" else branch,
-        "job": job_link(environment),
     }
     return {name: value for name, value in facts.items() if value}
-
-
-def job_link(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the address of the CI job that runs this; empty where none is known."""
-    parts = [environment.get(name) for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")]
-    if all(parts):
-        return "{}/{}/actions/runs/{}".format(*parts)
-    return environment.get("CI_PIPELINE_URL", "")
 
 
 def repository_root(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
@@ -306,8 +298,6 @@ _SHORTEST_CALL_S: Final = 0.2
 """Mean latency in seconds from which on it is shown; below, no model was called."""
 MOST_REASONS: Final = 4
 """Further reasons of a verdict that are shown without `-v`."""
-_MOST_TITLED: Final = 3
-"""Variants that a title names."""
 ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
     Answer.WORSE: "bad",
     Answer.PASS: "good",
@@ -322,7 +312,7 @@ def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
     variants = _compared_variants(decision)
     if not variants:
         return "this run compared with its baseline"
-    names = listed([variant.after or "now" for variant in variants], _MOST_TITLED)
+    names = listed([variant.after or "now" for variant in variants])
     return safe_prose(f"{names} compared with {variants[0].before or 'before'}")
 
 
@@ -345,12 +335,12 @@ def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
     most = len(decision.reasons) if verbosity >= 1 else MOST_REASONS
     style = "warn" if decision.warnings else ANSWER_STYLE[decision.answer]
     first, *others = decision.reasons or ("nothing was compared",)
-    told: list[tuple[str, Style]] = [(text, "plain") for text in first_of(others, most, "reason", _SHOWS_ALL)]
-    told += [(text, "warn") for text in decision.warnings]
-    told += [(text, "plain") for text in (*decision.advice, *basis_texts(decision))]
+    below: list[tuple[str, Style]] = [(text, "plain") for text in first_of(others, most, "reason", _SHOWS_ALL)]
+    below += [(text, "warn") for text in decision.warnings]
+    below += [(text, "plain") for text in (*decision.advice, *basis_texts(decision))]
     lines = [line(Span(f"{decision.answer}. ", style), Span(safe_prose(_sentence(first)), "head"))]
-    lines += [line(Span(safe_prose(_sentence(text)), style), indent=2) for text, style in told]
-    return lines + [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in decision.notes]
+    lines += [told(_sentence(text), style, indent=2) for text, style in below]
+    return lines + [told(f"note: {note}", "dim", indent=2) for note in decision.notes]
 
 
 def basis_texts(decision: GateDecision) -> list[str]:
@@ -430,7 +420,7 @@ def _variant_lines(variant: VariantComparison, decision: GateDecision, width: in
 def _listing(title: str, style: Style, texts: Sequence[str], of: int, noun: str) -> list[Line]:
     """Show a title and the first texts below it."""
     more = [f"… and {plural(of - len(texts), f'more {noun}')}{_SHOWS_ALL}"] if of > len(texts) else []
-    return [line(Span(title, style), indent=2), *(line(safe_prose(text), indent=4) for text in (*texts, *more))]
+    return [told(title, style, indent=2), *(told(text, indent=4) for text in (*texts, *more))]
 
 
 def _effect_text(effect: Effect) -> str:
@@ -524,7 +514,7 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     lines = [line(Span("repeats: ", "head"), f"{shares}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST
     texts = first_of([_flaky_field_text(*field) for field in fields], most, "field", _SHOWS_ALL)
-    return [*lines, *(line(safe_prose(text), indent=2) for text in texts)]
+    return [*lines, *(told(text, indent=2) for text in texts)]
 
 
 def _flaky_field_text(key: CaseKey, path: str, field: FailingField) -> str:

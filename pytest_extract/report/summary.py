@@ -26,6 +26,7 @@ from pytest_extract.report.lines import (
     prose,
     safe_prose,
     shorten,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _stale_text(result: CaseResult) -> str:
 
 
 def _places_text(places: Iterable[str]) -> str:
-    return listed([*dict.fromkeys(places)], _MOST)
+    return listed([*dict.fromkeys(places)])
 
 
 _REMARKS: Final[Mapping[str, Callable[[CaseResult], str]]] = {
@@ -281,8 +282,8 @@ class RunTotals:
         if result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
             self.reasons[str(result.outcome)][_why(result)] += 1
         self.reasons[_CHANGED].update({text for attempt in result.attempts for text in attempt.adjustments})
-        for head, told in _REMARKS.items():
-            if text := told(result):
+        for head, remark in _REMARKS.items():
+            if text := remark(result):
                 self.remarks[head][result.nodeid] = text
         for attempt in result.attempts:
             if attempt.score is not None:
@@ -447,8 +448,8 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
         left = sum(count for _, count in reasons[_MOST:])
         texts += [f"{plural(left, 'case')} for other reasons"] if left else []
         for text in texts:
-            told = shorten(f"{title.replace('_', ' ')}: {text}", _LONGEST_REASON)
-            lines += prose(told, "warn", indent=0, width=width)
+            reason = shorten(f"{title.replace('_', ' ')}: {text}", _LONGEST_REASON)
+            lines += prose(reason, "warn", indent=0, width=width)
     return lines
 
 
@@ -467,7 +468,7 @@ def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int)
         bad = [nodeid for status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) for nodeid in found.get(status, ())]
         if bad or RuleStatus.HELD not in found:
             counts = ", ".join(f"{str(status).replace('_', ' ')} in {len(where):,}" for status, where in found.items())
-            cases = listed([*dict.fromkeys(map(_case_name, bad))], _MOST)
+            cases = listed([*dict.fromkeys(map(_case_name, bad))])
             text = f"rule {name}: {counts} of {plural(sum(map(len, found.values())), 'output')}"
             lines += prose(f"{text} ({cases})" if cases else text, "warn", indent=0, width=width)
     return lines
@@ -490,10 +491,10 @@ def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, st
 
 
 def _money_lines(spent: Spending, reruns: Spending, judge: Spending, width: int) -> list[Line]:
-    told = [spending_facts(spent + reruns, reruns)]
+    parts = [spending_facts(spent + reruns, reruns)]
     if judge.calls:
-        told.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
-    texts = ["; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts) for facts in told]
+        parts.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
+    texts = ["; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts) for facts in parts]
     return [each for text in texts if text for each in prose(text, "plain", indent=0, width=width)]
 
 
@@ -501,7 +502,7 @@ def _unknown_text(spent: Spending) -> str:
     return ", ".join(f"{plural(count, 'call')} {what}" for count, what in spent.unknown)
 
 
-_VERDICTS: Final[Mapping[Shown | None, tuple[str, Style]]] = {
+VERDICTS: Final[Mapping[Shown | None, tuple[str, Style]]] = {
     Shown.HOLDS: ("holds", "good"),
     Shown.MISSED: ("misses", "bad"),
     Shown.UNDECIDED: ("has too few cases to show", "warn"),
@@ -516,7 +517,7 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     head = f"{variant}auto-accept at confidence {decision.rule.text}"
     if not counts.accepted:
         return f"{head}: no value reaches it, so nothing is shown"
-    asked = f" {_VERDICTS[decision.shown][0]} {100 * precision:g} %" if precision is not None else ""
+    asked = f" {VERDICTS[decision.shown][0]} {100 * precision:g} %" if precision is not None else ""
     text = (
         f"{head}{asked}: {number_text(counts.accepted - counts.wrong)} of {number_text(counts.accepted)} accepted "
         f"values right ({percent(counts.precision)}), at least {percent_at_least(decision.counts.lowest)} by "
@@ -539,10 +540,10 @@ def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) ->
     """Write a sentence a decision, and the fields of accepted values that are wrong."""
     lines: list[Line] = []
     for decision in decisions:
-        lines += prose(auto_accept_text(decision), _VERDICTS[decision.shown][1], indent=0, width=width)
+        lines += prose(auto_accept_text(decision), VERDICTS[decision.shown][1], indent=0, width=width)
         if decision.wrong:
-            wrong = [f"{safe_prose(pattern)} {count:,}" for pattern, count in decision.wrong.most_common()]
-            lines.append(line(Span(f"accepted and wrong: {listed(wrong, _MOST, 'fields')}"), indent=2))
+            wrong = [f"{pattern} {count:,}" for pattern, count in decision.wrong.most_common()]
+            lines.append(told(f"accepted and wrong: {listed(wrong, nouns='fields')}", indent=2))
     return lines
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_extract.core.aggregate import DEEPJSON
 from pytest_extract.core.aggregate.slices import natural_key
 from pytest_extract.core.case_result import Attempt, Origin, Outcome, Usage
 from pytest_extract.report.formats import FORMATS, report_file
@@ -86,9 +87,6 @@ def test_report_tells_what_every_system_reports(call):
 def test_a_rate_of_nothing_valid_is_undefined_and_not_zero(call):
     nothing_valid = [result("e", score(0.0, failure="no_json"), outcome=Outcome.FAILED)]
     assert "all 0 of 1 0 % 0 of 1 -" in call("report r.jsonl", nothing_valid).rows
-    (found,) = call("report r.jsonl --json").json
-    numbers = found["extract_bench"]
-    assert (numbers["accuracy_on_valid"], numbers["passed"], numbers["fields"]) == (None, 0, 1)
 
 
 FILES = {
@@ -111,19 +109,26 @@ def test_report_as_a_file(call, name, beginning):
     assert [report_file(each).format for each in FILES] == [*FORMATS]
 
 
-def test_report_as_json(call):
-    (variant,) = call("report run.jsonl --json --samples 50").json
-    assert variant["variant"] == "m/one"
-    f1 = variant["measures"]["f1"]
-    assert (f1["plain"]["mean"], f1["weighted"]["mean"]) == pytest.approx(((1 + 0.6 + 0) / 3, (1 + 3 * 0.6 + 0) / 6))
-    assert variant["extract_bench"]["failures"] == {"no_json": 1}
-    assert set(variant["sob"]["plain"]["category_scores"]) == set(variant["sob"]["weighted"]["category_scores"])
-    assert variant["deepjsoneval"]["hard"]["strict"] == pytest.approx(0.6)
-    counts = {"match": 1, "mismatch": 2, "omission": 0, "hallucination": 0, "undecided": 0, "total": 3, "records": 2}
-    rates = dict.fromkeys(("mean_score", "precision", "recall", "f1"), pytest.approx(2.2 / 3))
-    assert variant["fields"]["a"] == counts | rates
-    case = {"case": "b[m/one]", "outcome": "passed", "complexity": "hard", "modality": "text"}
-    assert variant["complexity"][1] == {**case, **SHAPE, "depth": 5}
+def test_report_as_json_has_the_values_of_its_tables(call):
+    (variant,) = call("report run.jsonl --json").json
+    counts = {"variant": "m/one", "cases": 5, "scored": 3, "broken": 1, "not run": 1}
+    assert {name: variant[name] for name in counts} == counts
+    tables = {next(iter(table["rows"][0])): table for table in variant["tables"]}
+    f1 = next(row for row in tables["measure"]["rows"] if row["measure"] == "f1")
+    assert (f1["mean"], f1["weighted"]) == pytest.approx(((1 + 0.6 + 0) / 3, (1 + 3 * 0.6 + 0) / 6))
+    (outputs,) = tables["outputs"]["rows"]
+    assert outputs == {
+        "outputs": "all",
+        "valid": [3, 4],
+        "pass rate": 0.25,
+        "fields": [1, 4],
+        "on valid": pytest.approx(1 / 3),
+    }
+    assert tables["outputs"]["notes"] == ["not valid: no_json 1"]
+    assert tables["depth"]["rows"][1] == {"depth": "5+ (hard)", **dict.fromkeys(DEEPJSON, pytest.approx(0.6))}
+    statuses = {"match": 1, "mismatch": 2, "omission": 0, "hallucination": 0, "undecided": 0}
+    means = {"right": pytest.approx(1 / 3), **dict.fromkeys(("score", "f1"), pytest.approx(2.2 / 3))}
+    assert tables["field"]["rows"][0] == {"field": "a", "values": 3, **statuses, **means}
 
 
 def test_a_run_that_only_broke_is_reported(call):
@@ -153,17 +158,14 @@ def test_the_leaderboard_ranks_variants_of_several_files(call, monkeypatch):
         "1 m/two 5 of 5 100 % 5 of 5 100 %",
         "2 m/one 3 of 4 25 % 1 of 4 33.3 %",
     ]
-    first, second = call("leaderboard --json run.jsonl r.jsonl").json
-    assert (first["variant"], first["overall"], first["cost_usd"], first["tokens"]) == ("m/two", 1.0, 1.25, 45)
-    assert (first["rank"], first["fields_right"]["mean"], first["tied_with"]) == (1, 1.0, ["m/one"])
-    assert (second["coverage"], second["raw"]) == (0.6, pytest.approx(7 / 15))
-    (whole,) = call("report --json run.jsonl").json
-    assert {name: second[name] for name in ("pass_rate", "f1", "overall", "coverage")} == {
-        "pass_rate": whole["measures"]["pass_rate"]["plain"],
-        "f1": whole["measures"]["f1"]["plain"],
-        "overall": whole["sob"]["overall"],
-        "coverage": whole["sob"]["coverage"],
-    }
+    (board,) = call("leaderboard --json run.jsonl r.jsonl").json
+    ranking, columns, rates = (table["rows"] for table in board["tables"])
+    assert [(row["variant"], row["fields right"], row["tied with"]) for row in ranking] == [
+        ("m/two", 1.0, ["m/one"]),
+        ("m/one", pytest.approx(1.6 / 3), ["m/two"]),
+    ]
+    assert [row["cover"] for row in columns] == [1.0, 0.6]
+    assert [row["valid"] for row in rates] == [[5, 5], [3, 4]]
 
 
 ONE = of_variant("m/one", RUN)
@@ -184,7 +186,8 @@ def test_files_with_the_same_variant(call, files, rows):
         write_results(f"{name}.jsonl", results)
     named = " ".join(f"{name}.jsonl" for name in files)
     ended = call(f"leaderboard --json {named}")
-    assert [(row["variant"], row["cases"], row["scored"]) for row in ended.json] == rows
+    ((ranking, *_),) = (board["tables"] for board in ended.json)
+    assert [(row["variant"], row["cases"]) for row in ranking["rows"]] == [row[:2] for row in rows]
     reported = call(f"report {named}").out
     assert all(f"{variant}: {cases} cases: {scored} scored" in reported for variant, cases, scored in rows)
 
@@ -225,11 +228,10 @@ def test_report_by_a_tag_or_what_a_value_is(call, words, rows):
 
 def test_report_by_a_tag_as_json(call):
     domain, failure = call("report tagged.jsonl --by domain --by failure --json").json
-    assert [(table["by"], table["kind"]) for table in (domain, failure)] == [("domain", "case"), ("failure", "failure")]
-    first = domain["rows"][0]
-    assert (first["slice"], first["variant"], first["passed"]) == ("finance", "m", 1)
-    assert first["extract_bench"]["pass_rate"] == pytest.approx(5 / 6)
-    assert failure["rows"] == [{"slice": "wrong value", "variant": "m", "count": 1}]
+    assert (domain["by"], failure["by"]) == ("domain", "failure")
+    first = domain["tables"][0]["rows"][0]
+    assert (first["domain"], first["passed"], first["pass rate"]) == (["finance", "m"], 1, pytest.approx(5 / 6))
+    assert failure["tables"][0]["rows"][0] == {"failure": ["wrong value", "m"], "count": 1}
 
 
 def test_report_by_a_size_has_the_total_and_the_correlation_of_each_variant(call):
@@ -241,8 +243,6 @@ def test_report_by_a_size_has_the_total_and_the_correlation_of_each_variant(call
     rows = call("report r.jsonl --by n --by output-size", runs).rows
     assert rows[5] == "(all) 3 1 3 of 3 66.7 % 6 of 9 66.7 % 0.8333"
     assert rows[-1] == "rank correlation of output-size with the pass rate of a case: -1.00"
-    first, _ = call("report r.jsonl --by n --by output-size --json").json
-    assert [(each["variant"], each["extract_bench"]["passed"]) for each in first["totals"]] == [("@m_1", 6)]
     more = [replace(each, variant=replace(each.variant, model="n"), nodeid=f"{each.nodeid}[n]") for each in runs]
     call("report r.jsonl --by output-size -o r.md", [*runs, *more])
     assert "1.00 (&#64;m&#95;1), -1.00 (n)</code>." in Path("r.md").read_text(encoding="utf-8")
@@ -250,7 +250,8 @@ def test_report_by_a_size_has_the_total_and_the_correlation_of_each_variant(call
 
 def test_leaderboard_by_a_tag_ranks_each_slice(call):
     found = call("leaderboard tagged.jsonl --by domain --json").json
-    slices = [(row["by"], row["slice"], row["variant"], row["cases"]) for row in found]
+    ranked = [(board["by"], board["slice"], board["tables"][0]["rows"]) for board in found]
+    slices = [(by, label, row["variant"], row["cases"]) for by, label, rows in ranked for row in rows]
     assert slices == [("domain", "finance", "m", 2), ("domain", "sport", "n", 1)]
     out = call("leaderboard tagged.jsonl --by domain").out
     assert -1 < out.index("domain finance: 2 results") < out.index("domain sport: 1 result")
@@ -299,7 +300,7 @@ def test_slices_are_sorted_by_their_numbers_of_any_length():
         ("report none.jsonl", "none.jsonl: cannot be read"),
         ("report empty.jsonl", "no result in empty.jsonl"),
         ("leaderboard broken.jsonl", "broken.jsonl:1: not JSON"),
-        ("report empty.jsonl --samples 0", "--samples must be 1 or more, not 0"),
+        ("leaderboard run.jsonl --as sob --samples 0", "--samples must be 1 or more, not 0"),
         ("report told.jsonl -o file/r.html", "r.html: Not a directory; name a file that can be written"),
         ("report tagged.jsonl --as sob", "give --by, or leave --as out"),
         ("report tagged.jsonl --by domian", "no case has the tag 'domian'; did you mean 'domain'?"),

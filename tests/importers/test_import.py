@@ -242,8 +242,11 @@ BAD = answers("bad", {"total": 5}, "no JSON", None)
 def ranked(capsys, path):
     capsys.readouterr()
     assert main(["leaderboard", path, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    return {row["variant"]: (row["coverage"], row["json_pass_rate"], row["value_accuracy"]) for row in rows}
+    (board,) = json.loads(capsys.readouterr().out)
+    return {
+        row["variant"]: (row["cover"], row["json_pass_rate"], row["value_accuracy"])
+        for row in board["tables"][1]["rows"]
+    }
 
 
 @pytest.mark.parametrize("documents", [True, False])

@@ -14,7 +14,6 @@ from tests.small_pdf import small_pdf
 
 BAD = {**GOLD, "vendor": "ACME Gmbh"}
 DIFF = '*vendor  text  mismatch  gold "ACME GmbH"  extracted "ACME Gmbh"  ACME Gmb?H→h?*'
-BRIEF = "  vendor  ACME Gmb?H→h?  only the case differs"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +22,7 @@ BRIEF = "  vendor  ACME Gmb?H→h?  only the case differs"
         ("--tb=auto", DIFF, 1),
         ("--tb=auto -n1", DIFF, 1),
         ("--tb=long", DIFF, 1),
-        ("--tb=short", BRIEF, 1),
+        ("--tb=short", DIFF, 1),
         ("--tb=native", DIFF, 1),
         ("--tb=line", "", 1),
         ("--tb=line -n1", "", 1),
@@ -34,8 +33,7 @@ def test_tb_styles(write_case, run, echo, args, diff, crash_lines):
     write_case("acme", BAD)
     summary = "FAILED acme.extract.yaml::acme - pass_rate 0.667 is below 1, *"
     result = run(*args.split(), failed=1, lines=[summary])
-    shown = [each for each in (DIFF, BRIEF) if any(fnmatch(line, each) for line in result.outlines)]
-    assert shown == [diff] * bool(diff)
+    assert any(fnmatch(line, DIFF) for line in result.outlines) is bool(diff)
     assert ("worst fields" in result.outlines) is (not diff)  # where a diff is shown, it says all of the only case
     places = [each for each in result.outlines if each.startswith("acme.extract.yaml:1: ")]
     told = "failed" if diff else "pass_rate 0.667 is below 1, by 0.333: 2 of 3 fields passed"

@@ -221,39 +221,23 @@ def test_tb_short_has_a_line_for_each_field():
     )
     lines = told(one, width=80, brief=True)
     assert squeezed(lines) == [
-        "total gold 450000000 extracted 45000000 1/10 of the gold off by …",
-        "vendor.name ACME Gmb[H→h]",
-        'iban omission gold "DE02"',
-        'note hallucination extracted "paid"',
-        'items[2] omission gold {p: 1, q: "a"} whole row missing, 2 fields',
-        "summary The quick brown fox jump[s→ed] over the dog",
-        'same judge_error gold "x" extracted "y" timed out',
+        "total number mismatch gold 450000000 extracted 45000000 1/10 …",
+        'vendor.name text mismatch gold "ACME GmbH" extracted "ACME Gmbh" …',
+        'iban text omission gold "DE02"',
+        'note text hallucination extracted "paid"',
+        'items[2] row omission gold {p: 1, q: "a"} whole row missing, …',
+        'summary text mismatch gold "…n fox jumps over the…" extracted …',
+        'same text judge_error gold "x" extracted "y" timed out',
     ]
     assert lines[2].index("gold ") == lines[3].index("extracted ")
+    assert "[H→h]" in told(one, width=120, brief=True)[1]
     assert max(map(len, told(one, width=44, brief=True))) <= 44
-
-
-def test_tb_short_gives_values_the_room_that_what_decides_leaves():
-    text = "Delivery within thirty days from the receipt of the order, " * 4
-    one = score(
-        leaf("summary", text, text.replace("thirty", "sixty", 1)),
-        leaf("terms", text),
-        leaf("date", "2024-03-14", "14 de marzo"),
-        mistakes=(named("words", "another word", "summary"),),
-    )
-    summary, terms, date = told(one, width=100, brief=True)
-    assert "[thir→six]ty" in summary
-    assert summary.endswith("another word")
-    assert len(terms) > 80
-    assert date.endswith('gold "2024-03-14"  extracted "14 de marzo"')
-    (deep,) = told(score(leaf("deep." * 30 + "a", 1, 2)), width=80, brief=True)
-    assert "gold 1  extracted 2" in deep
 
 
 @pytest.mark.parametrize(
     ("look", "shown", "more"),
     [
-        ({"brief": True}, 8, "… 192 more failing fields (-vv shows all)"),
+        ({"brief": True}, 8, "… 192 more failing fields (-v shows more, -vv all)"),
         ({}, 25, "… 175 more failing fields (-v shows more, -vv all)"),
         ({"verbosity": 1}, 100, "… 100 more failing fields (-vv shows all)"),
         ({"verbosity": 2}, 200, "0 values match"),
@@ -276,24 +260,22 @@ def breaches(*names):
 
 
 @pytest.mark.parametrize(
-    ("leaves", "known", "keys", "counts"),
+    ("leaves", "known", "counts"),
     [
         (
-            [leaf("i[0].t", 1, 2), leaf("i[1].t", 1, 1), leaf("a", 1, 1), leaf("b", 1, 2, status="skipped")],
+            [leaf("i[0].t", 1, 2), leaf("i[1].t", 1, 1), leaf("a", 1, 1)],
             ["i[].t"],
-            {"vacuous": 3},
-            "1 value matches, 1 known failure, 1 skipped, 3 absent on both sides",
+            "1 value matches, 1 known failure",
         ),
         (
             [leaf("v.a", 1, 1), leaf("v.b", 1, 2), leaf("w.a", 1, 1), leaf("w.b", 1, 1)],
             ["v", "w", "gone"],
-            {},
             "0 values match, 1 known failure, known failures that pass now: w (take out of known_failures)",
         ),
     ],
 )
-def test_what_has_no_line_is_counted(leaves, known, keys, counts):
-    assert told(score(*leaves, **keys), known=known) == [f"  {counts}"]
+def test_what_has_no_line_is_counted(leaves, known, counts):
+    assert told(score(*leaves), known=known) == [f"  {counts}"]
 
 
 @pytest.mark.parametrize(

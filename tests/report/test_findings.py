@@ -83,7 +83,7 @@ def findings(items, gold, extracted, other="1"):
         ("abcdef", "abc", [("r[3]", "the list ends after 3 of 6 rows", 6)]),
         ("abcd", "ab", [("r[2]", "the list ends after 2 of 4 rows", 4)]),
         ("ab", "abcd", [("r[-1]", "invented row, 2 fields", 2), ("r[-2]", "invented row, 2 fields", 2)]),
-        ("ab", "abcdef", [("r[-1]", "4 items invented: 2, 3, 4 and 1 more", 8)]),
+        ("ab", "abcdef", [("r[-1]", "4 items invented: 2, 3, 4, 5", 8)]),
         ("abcd", "bcad", [("r", "3 rows in another order: 0 at 2, 1 at 0, 2 at 1", 6)]),
         ("abc", "ab", [("r[2]", "whole row missing, 2 fields", 2)]),
     ],

@@ -7,12 +7,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report.markdown import LIMIT, MARKER, MOST_CASES, MOST_CHARACTERS, agent_report, markdown
-from pytest_extract.report.run_report import RunReport, job_link
-from pytest_extract.results import write_results
+from pytest_extract.report.run_report import RunReport
 from tests.records import score_record
 from tests.report.runs import GOLD, SCHEMA, SCORER, TEXT, broken, case, scored, wrong
 
@@ -90,13 +88,9 @@ def test_a_green_run_is_short():
     )
 
 
-def test_markdown_has_the_revision_and_the_job():
-    job = job_link({"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7"})
-    facts = {"revision": "0123456789ab and changes", "job": job}
-    text = told(scored("a", GOLD), facts=facts)
-    assert text.endswith("\n`0123456789ab` · [job](https://github.com/o/r/actions/runs/7)\n")
-    hostile = job_link({"CI_PIPELINE_URL": "https://x/) [y](javascript:1"})
-    assert "javascript" not in told(scored("a", GOLD), facts={"job": hostile})
+def test_markdown_ends_with_the_revision():
+    assert told(scored("a", GOLD), facts={"revision": "0123456789ab and changes"}).endswith("\n`0123456789ab`\n")
+    assert "`" not in told(scored("a", GOLD), facts={"revision": "`@team`"}).split("</details>")[-1]
 
 
 # --- for a coding agent
@@ -148,12 +142,12 @@ def test_a_cause_has_examples_lines_words_and_a_command(find_case):
 
 def test_what_broke_comes_first_and_hostile_text_makes_no_line_of_its_own():
     text = for_agent(broken("b", "503\n## 9. do this"), scored("c", wrong(vendor="x\n## 9. do this\u202e")))
-    assert text.index("1 case broke") < text.index("## 1. ")
+    assert text.index("503") < text.index("## 1. ")
     assert not re.search(r"^## 9", text, re.MULTILINE)
     assert "\u202e" not in text
 
 
-def test_outputs_that_cannot_be_used_and_missed_bounds_are_causes_before_the_fields():
+def test_unusable_outputs_and_missed_bounds_without_a_wrong_field_are_causes_before_the_fields():
     def failed(name, score, *breaches):
         attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score)
         return case(name, Outcome.FAILED, *([attempt] if score else []), breaches=breaches)
@@ -164,29 +158,21 @@ def test_outputs_that_cannot_be_used_and_missed_bounds_are_causes_before_the_fie
         failed("u", unread),
         failed("v", unread),
         failed("cost", SCORER.score(GOLD, GOLD).record(), Breach(what="max_cost_usd", message="cost 2 USD is above 1")),
-        failed("recall", None, Breach(what="f1", message="f1 cannot be checked")),
         mistakes=["/a.yaml:2:1: unknown key 'schma'"],
     )
     assert heads(text) == [
         "`unusable output: no_json`: 2 cases",
-        "`max_cost_usd`: 1 case",
         "`missed bounds`: 1 case",
         "`vendor`: 1 of 2 values wrong (50 %) in 1 case: 1 mismatch",
     ]
     assert "- cost: cost 2 USD is above 1\nrun these alone: `pytest cases/all.extract.yaml::cost`" in text
-    assert "- recall: f1 cannot be checked\n" in text
     assert "- /a.yaml:2:1: unknown key 'schma'\n" in text
 
 
-def test_the_command_names_the_variants_that_the_ids_of_tests_have(tmp_path):
-    for day, output in (("monday", GOLD), ("tuesday", wrong(total=1))):
-        results = [scored(name, output, model=model) for name, model in (("a", "m"), ("b", "m"), ("a", "n"))]
-        write_results(tmp_path / f"{day}.jsonl", results)
-    files = [str(tmp_path / f"{day}.jsonl") for day in ("monday", "tuesday")]
-    main(["report", *files, "-o", f"agent:{tmp_path}/fix.txt"])
+def test_the_command_names_all_variants_as_the_ids_of_tests_do():
+    results = [scored(name, wrong(total=1), model=model) for name, model in (("a", "m"), ("b", "m"), ("a", "n"))]
     ids = " ".join(f"'cases/all.extract.yaml::{each}'" for each in ("a[m]", "b[m]", "a[n]"))
-    command = f"`pytest {ids} --extract-model=m --extract-model=n`\n"
-    assert command in (tmp_path / "fix.txt").read_text(encoding="utf-8")
+    assert f"`pytest {ids} --extract-model=m --extract-model=n`\n" in for_agent(*results)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """A run as one HTML page: what it shows is data in the page, which the page's own script draws.
 
-The script makes elements and text of the data, never markup. Without scripts, the page is the failures as text.
+The script makes elements and text of the data, never markup. Without scripts, the page has its headline.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import islice
 from string import Template
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistake_kinds
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
@@ -35,8 +35,6 @@ from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
 from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
 from pytest_extract.report.diff import (
-    DiffOptions,
-    case_lines,
     counts_text,
     failure_title,
     finding_difference,
@@ -84,7 +82,6 @@ from pytest_extract.report.summary import (
     reason_of,
     remark_lines,
     spending_facts,
-    summary_lines,
     uncompared_places,
     variant_table,
     worst_fields_table,
@@ -92,7 +89,7 @@ from pytest_extract.report.summary import (
 )
 
 if TYPE_CHECKING:
-    from pytest_extract.documents.evidence import Evidence, TextLocation
+    from pytest_extract.documents.evidence import TextLocation
 
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
@@ -145,9 +142,15 @@ def styled(line: Line) -> list[Json]:
 
 def table_data(table: Table, **more: Json) -> dict[str, Any]:
     """Return a table as data, and what else the page needs to draw it."""
-    rows = [(short_name(name), *cells) for name, *cells in table.rows]
-    paths = table.heads[:1] == ("field",)
-    return {**asdict(table), "heads": [*map(short_name, table.heads)], "rows": rows, "paths": paths, **more}
+    return {
+        "title": table.title,
+        "heads": [*map(short_name, table.heads)],
+        "rows": [[short_name(name), *cells] for name, *cells in table.cells],
+        "notes": table.notes,
+        "styles": table.styles,
+        "paths": table.heads[0] == "field",
+        **more,
+    }
 
 
 PageChoice: TypeAlias = Literal["none", "evidence", "all"]
@@ -155,16 +158,14 @@ PageChoice: TypeAlias = Literal["none", "evidence", "all"]
 FindCase: TypeAlias = Callable[[CaseResult], Case | None]
 """Finds the case of a result, with its document; None if it is not there any more."""
 
-MOST_DOCUMENTS: Final = 300
-"""Documents on the page."""
+MOST_DOCUMENTED: Final = 300
+"""Cases that are shown beside their document, the first of the list."""
 MOST_TEXTS: Final = 6_000_000
 """Characters of all documents."""
 MOST_IMAGE_BYTES: Final = 3_000_000
 """Bytes of all images, before they are written as text."""
 MOST_PAGES: Final = 40
-"""Pages of one PDF that are shown as images."""
-MOST_SEARCHES: Final = 20_000
-"""Values that are searched in documents."""
+"""Pages of one PDF that are shown as images: rendering takes time."""
 MOST_PLACES: Final = 3
 """Places shown for one value; further ones are counted."""
 _MOST_INSIDE: Final = 8
@@ -188,12 +189,10 @@ class PageDocument:
 
     index: int
     document: Document
-    all_documents: PageDocuments
     pages: set[int] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
     has_text: bool = True
     locations: dict[TextLocation, int] = field(default_factory=dict)
-    known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -206,42 +205,27 @@ class PageDocument:
         media_type = self.document.media_type
         return _KINDS.get(media_type, "other" if media_type.startswith(("image/", "audio/")) else "text")
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether a value without a place stands nowhere in the document."""
-        return self.has_text and self.all_documents.searches < MOST_SEARCHES
-
     def add_problem(self, error: DocumentError) -> None:
         """Note an error, without the path of the file: its name stands there."""
         self.notes[message(str(error).removeprefix(f"{self.document.path}: "))] = None
 
     def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
         """Return the numbers of a value's places among those of the document, and the count of all its places."""
-        if value is MISSING:
+        from pytest_extract.documents.evidence import find_evidence
+
+        if value is MISSING or not self.has_text:
             return [], 0
         if isinstance(value, dict | list):
             leaves = islice(iter_leaves(value), _MOST_INSIDE)
             inside = [found for _, leaf in leaves for found in self.places_of(leaf)[0][:1]]
             return inside, len(inside)
-        key = (type(value), value)
-        if key not in self.known:
-            evidence = self._evidence(value)
-            found = [] if evidence is None or not evidence.found else evidence.locations
-            self.known[key] = ([self._place_of(each) for each in found], 0 if evidence is None else evidence.count)
-        return self.known[key]
-
-    def _evidence(self, value: Json) -> Evidence | None:
-        from pytest_extract.documents.evidence import find_evidence
-
-        if self.all_documents.searches >= MOST_SEARCHES:
-            return None
-        self.all_documents.searches += 1
         try:
-            return find_evidence(self.document, value, most=MOST_PLACES, nearest=False)
+            evidence = find_evidence(self.document, value, most=MOST_PLACES, nearest=False)
         except DocumentError as error:
             self.has_text = False
             self.add_problem(error)
-            return None
+            return [], 0
+        return ([], 0) if evidence is None else ([*map(self._place_of, evidence.locations)], evidence.count)
 
     def _place_of(self, location: TextLocation) -> int:
         """Return the number of a place, the same for all values that are found there, and show its page."""
@@ -272,18 +256,17 @@ class PageDocuments:
         self._find_case = find_case
         self._choice = pages
         self._by_digest: dict[str, PageDocument] = {}
-        self.searches = 0
-        self._left_out = 0
+        self._cases = 0
         self._text_room, self._image_room = MOST_TEXTS, MOST_IMAGE_BYTES
 
     def of_case(self, result: CaseResult) -> PageDocument | str | None:
         """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
         if self._find_case is None:
             return None
+        self._cases += 1
+        if self._cases > MOST_DOCUMENTED:
+            return f"The page shows the documents of {MOST_DOCUMENTED} cases; this one's is left out."
         digest = result.digests.get("document", "")
-        if digest not in self._by_digest and len(self._by_digest) >= MOST_DOCUMENTS:
-            self._left_out += 1
-            return f"The page has room for {MOST_DOCUMENTS} documents; this one is left out."
         try:
             case = self._find_case(result)
             if case is None:
@@ -292,7 +275,7 @@ class PageDocuments:
                 return "The document has changed since the run, so it is not shown."
         except DocumentError as error:
             return message(str(error))
-        return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document, self))
+        return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document))
 
     def data(self) -> tuple[list[dict[str, Json]], list[str]]:
         """Return the documents as data, and sentences on what was left out."""
@@ -308,12 +291,8 @@ class PageDocuments:
                 {"name": shown.name, "kind": shown.kind, "pages": pages, "places": places, "notes": [*shown.notes]}
             )
             shown.document.release()
-        limits = []
-        if self._left_out:
-            limits.append(f"{plural(self._left_out, 'case')} without a document: {MOST_DOCUMENTS} documents are shown")
-        if self.searches >= MOST_SEARCHES:
-            limits.append(f"places in documents for the first {MOST_SEARCHES:,} values")
-        return found, limits
+        left = self._cases - MOST_DOCUMENTED
+        return found, [f"{plural(left, 'case')} without a document: {MOST_DOCUMENTED} have theirs"] if left > 0 else []
 
     def _pages(self, shown: PageDocument) -> list[Json]:
         """Return the pages to show as data, as text where they are no image. Raises DocumentError."""
@@ -332,8 +311,10 @@ class PageDocuments:
             chosen = [*range(1, len(texts) + 1)]
         elif len(chosen) < len(texts):
             shown.notes[f"{len(chosen):,} of {plural(len(texts), 'page')}: those with a value of the case"] = None
-        found = self._images(shown, chosen) if kind == "pdf" and self._choice != "none" else []
-        for number in chosen[len(found) :] if shown.has_text else ():
+        if kind == "pdf" and self._choice != "none" and (images := self._images(shown, chosen)):
+            return images
+        found: list[Json] = []
+        for number in chosen if shown.has_text else ():
             text = document_text(texts[number - 1][: self._text_room])
             self._text_room -= len(text)
             if len(text) < len(texts[number - 1]):
@@ -343,7 +324,7 @@ class PageDocuments:
         return found
 
     def _images(self, shown: PageDocument, chosen: Sequence[int]) -> list[Json]:
-        """Render the first pages of a PDF (from 1) as images, as far as there is room."""
+        """Render pages of a PDF (from 1) as images; none where not all fit, but of a scan, which has no text."""
         from pytest_extract.documents.pdf import pdf_images
 
         wanted = [number - 1 for number in chosen[:MOST_PAGES]]
@@ -353,9 +334,11 @@ class PageDocuments:
         except DocumentError as error:
             shown.add_problem(error)
             return []
-        self._image_room -= sum(len(image.data) for image in images)
         if len(images) < len(chosen):
             shown.notes["the page has no room for more images"] = None
+            if shown.has_text:
+                return []
+        self._image_room -= sum(len(image.data) for image in images)
         urls = (f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}" for image in images)
         return [
             {"n": number, "i": url, "s": [image.width, image.height]}
@@ -365,18 +348,17 @@ class PageDocuments:
 
 # --- bounds of what is shown of cases
 
-MOST_CASES: Final = 20_000
-"""Cases on the page; further ones are counted."""
 MOST_CHARACTERS: Final = 16_000_000
-"""Characters of the bodies of all cases together; further cases have a note instead of a body."""
+"""Characters of the bodies of all cases together; further cases have a note instead of a body.
+
+Fields that match are listed as long as half of them are left.
+"""
 MOST_PATTERNS: Final = 200
 """Rows of the table of fields; further patterns are counted."""
 MOST_FIELDS: Final = 50
 """Failing fields of an output; further ones are counted."""
 MOST_MATCHES: Final = 200
 """Fields of an output that match and are listed; further ones are counted."""
-MOST_SMALL: Final = 1_000
-"""With more cases than this, fields that match are only counted."""
 HEAT_COLUMNS: Final = 100
 """Field patterns of the heat map: those that fail most."""
 _MOST_REPEATS: Final = 5
@@ -409,8 +391,6 @@ def case_data(
         fallen = len(worse.get(case_key(result), ()))
         return ORDER.index(result.outcome), -fallen, result.means.get("pass_rate", 0.0), natural_key(result.nodeid)
 
-    shown = sorted(results, key=rank)[:MOST_CASES]
-    matches = len(results) <= MOST_SMALL
     labels = sorted({result.variant.label for result in results})
     variants: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
@@ -422,14 +402,14 @@ def case_data(
     columns = [name for name, _ in patterns[:HEAT_COLUMNS]]
     rows: list[Json] = []
     bodies: list[str] = []
-    room, full = MOST_CHARACTERS, 0
-    for result in shown:
+    room, with_matches, with_body = MOST_CHARACTERS, 0, 0
+    for result in sorted(results, key=rank):
         fallen = worse.get(case_key(result), {})
         body: dict[str, Json] = {"note": _LEFT_OUT}
         if room > 0:
+            matches = room > MOST_CHARACTERS // 2
             body = _body(result, fallen, documents, variants[result.file, result.case_id], matches=matches)
-        else:
-            full += 1
+            with_body, with_matches = with_body + 1, with_matches + matches
         bodies.append(json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
         room -= len(bodies[-1])
         rate = result.means.get("pass_rate")
@@ -449,14 +429,13 @@ def case_data(
             ]
         )
     limits = []
-    if len(results) > len(shown):
-        limits.append(f"{len(shown):,} of {plural(len(results), 'case')} are on this page, what is not green first")
     if len(patterns) > HEAT_COLUMNS:
         limits.append(f"{HEAT_COLUMNS} of {plural(len(patterns), 'field')} that fail are in the heat map, the worst")
-    if not matches:
-        limits.append(f"fields that match are counted, not listed, in a run of more than {MOST_SMALL:,} cases")
-    if full:
-        limits.append(f"{len(shown) - full:,} of {plural(len(shown), 'case')} have room for their fields")
+    of = plural(len(results), "case")
+    if with_matches < len(results):
+        limits.append(f"fields that match are listed in {with_matches:,} of {of}, and counted in the others")
+    if with_body < len(results):
+        limits.append(f"{with_body:,} of {of} have room for their fields, what is not green first")
     return rows, bodies, limits
 
 
@@ -574,16 +553,7 @@ def _facts(result: CaseResult) -> list[Json]:
         facts.append(("model", result.variant.label))
     means = result.means
     facts += [measure_text(name, means[name]) for name in MEASURES if name in means]
-    seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
-    costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
-    if sum(seconds) >= 0.05:
-        facts.append(("took", f"{sum(seconds):.1f} s"))
-    if costs:
-        facts.append(("cost", f"${sum(costs):,.4f}"))
-    if result.attempts and all(attempt.recorded for attempt in result.attempts):
-        facts.append(("output", "recorded earlier"))
-    if result.complexity:
-        facts.append(("complexity", result.complexity))
+    facts += [(name, value) for name, value, _ in spending_facts(Spending.of([result]), Spending())]
     if (empty := mostly_empty(result)) is not None:
         facts.append((BY_EMPTINESS, empty))
     if result.uncompared:
@@ -695,7 +665,7 @@ def _places(evidence: PageDocument, item: FieldResult) -> dict[str, Json]:
         found, count = evidence.places_of(value)
         if found:
             data |= {key: found, f"{key}n": count}
-        elif evidence.is_complete and type(value) in (str, int, float) and value != "":
+        elif evidence.has_text and type(value) in (str, int, float) and value != "":
             data[key] = []
     return data
 
@@ -753,16 +723,12 @@ DRAWN: Final = ("drawn", None)
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 MOST_VARIANTS: Final = 50
 """Variants in the table and the filter; further ones are counted."""
-MOST_WITHOUT_SCRIPTS: Final = 50
-"""Cases that can be read without scripts, as text; further ones are counted."""
 _MOST_VARIANT_COLUMNS: Final = 6
 _MOST_MISTAKES: Final = 100
 _MOST_HEAD_REASONS: Final = 20
-_MOST_TEXT_LINES: Final = 60
 _SENTENCE: Final = 300
 _MAIN_REASON: Final = 600
 _TITLE: Final = 120
-_WIDTH: Final = 100
 _LINE_WIDTH: Final = 400
 _MOST_TAG_VALUES: Final = 100
 
@@ -783,7 +749,6 @@ def page(run: RunReport) -> str:
         "icon": _ICONS[head.tone],
         "word": head.word,
         "why": shorten(head.text, _MAIN_REASON),
-        "plain": "\n".join(_plain_lines(run)),
         "written": shorten(run.written, _SENTENCE),
     }
     return Template(_asset("page.html")).substitute(
@@ -956,7 +921,7 @@ def _ranking(run: RunReport) -> Parts:
         return []
     if run.runs:
         table = variant_table(totals.variants).first(MOST_VARIANTS, "run")
-        return [_table(replace(table, heads=("run", *table.heads[1:]))), *_run_plot(totals.variants, run.runs)]
+        return [_table(replace(table, columns=("run", *table.columns[1:]))), *_run_plot(totals.variants, run.runs)]
     places = rank_variants(snapshot(run.results))
     table = ranking_table(places, totals.variants).first(MOST_VARIANTS, "variant")
     return [_table(table), *_cost_plot(places)]
@@ -997,21 +962,6 @@ def _filters(
         "mistakes": [(name, f"{name} ({mistakes[name]:,})") for name in sorted(mistakes)],
         "worse": worse,
     }
-
-
-def _plain_lines(run: RunReport) -> list[str]:
-    """Return the run, and the cases that are not green, as text for readers without scripts."""
-    texts = [
-        text_of(line) for line in summary_lines(run.results, totals=run.totals, judge=run.judge, reruns=run.reruns)
-    ]
-    bad = [result for result in run.results if result.outcome is not Outcome.PASSED]
-    for result in bad[:MOST_WITHOUT_SCRIPTS]:
-        lines = [text_of(line) for line in case_lines(result, DiffOptions(width=_WIDTH))] or [result.why or ""]
-        texts += ["", f"{short_name(result.nodeid)}: {outcome_text(result.outcome)}"]
-        texts += first_of([shorten(safe_prose(line), _SENTENCE) for line in lines], _MOST_TEXT_LINES, "line")
-    left = len(bad) - MOST_WITHOUT_SCRIPTS
-    more = f"{plural(left, 'more case')} not green. " if left > 0 else ""
-    return [*texts, "", f"{more}Scripts are off: with them, this page shows every case beside its document."]
 
 
 # --- a comparison with a baseline or between variants: decision, changed fields, uncompared cases

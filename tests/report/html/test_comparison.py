@@ -64,7 +64,7 @@ def test_a_row_counts_its_mistakes_and_a_gate_has_no_values():
     ("others", "title"),
     [
         (NEW, "new compared with base"),
-        ([scored("c1", GOLD, model=f"m{n}") for n in range(5)], "m0, m1, m2 and 2 more compared with base"),
+        ([scored("c1", GOLD, model=f"m{n}") for n in range(7)], "m0, m1, m2, m3, m4 and 2 more compared with base"),
     ],
 )
 def test_a_comparison_that_is_no_gate_is_named_by_what_it_compares(others, title):

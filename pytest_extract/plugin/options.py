@@ -526,6 +526,11 @@ def _in_ci() -> bool:
     return in_ci(os.environ)
 
 
+def has_workers(config: pytest.Config) -> bool:
+    """Whether xdist runs the cases in processes of their own."""
+    return bool(config.getoption("dist", "no") != "no")
+
+
 def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
     """Return what is asked for and this run cannot or would not do."""
     source, gold = values["from_results"], values["update_gold"]
@@ -536,12 +541,14 @@ def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[st
         "=review asks in a terminal; elsewhere --extract-report=R.jsonl, then pytest-extract review R.jsonl": (
             gold == "review" and not on_terminal
         ),
-        " writes files that cases share: run it without xdist (-n0)": config.getoption("dist", "no") != "no",
+        " writes files that cases share: run it without xdist (-n0)": has_workers(config),
         " writes no gold in CI: write it where its diff is reviewed, or add --extract-force": (
             gold is not None and not values["force"] and _in_ci()
         ),
     }
     problems = [f"--extract-update-gold{why}" for why, holds in of_gold.items() if gold is not None and holds]
+    if values["confirm"] is not None and has_workers(config):
+        problems.append("--extract-confirm runs cases again in one process: run it without xdist (-n0)")
     if source is not None and not source.is_file():
         problems.append(f"--extract-from: no such file: {source}")
     if source in [path for _, path in values["report"]]:

@@ -327,9 +327,8 @@ class ExtractionService:
         Raises what the extractor raises, NotRecorded and NotRun. A recording also replaces an extractor that cannot be
         made here (no key in CI).
         """
-        replay = self.replay_for(item)
-        if replay is not None:
-            return replay.extraction(item, index)
+        if self.replay is not None:
+            return self.replay.extraction(item, index)
         if self._mode(item) == "off":
             return self._call(item, make())
         from pytest_extract.extraction.recordings import NotRecorded
@@ -350,16 +349,6 @@ class ExtractionService:
             is_meant = self._settings.changed is not None or self._settings.other_code == "allow"
             return replace(found, other_code=not is_meant)
         return found
-
-    def replay_for(self, item: ExtractItem) -> ResultsReplay | None:
-        """Return the past run that has the outputs of an item; a fresh run of a case has none."""
-        return None if item.fresh_runs else self.replay
-
-    def calls_for(self, item: ExtractItem) -> bool:
-        """Whether the extractor may be called for an item."""
-        if self._settings.record == "none" or self._settings.dry_run:
-            return False
-        return bool(item.fresh_runs) or self.replay is None
 
     def _tell_other_code(self, extractor: object) -> None:
         """Count a replayed output that other code has made; NotRecorded where only outputs of this code count."""

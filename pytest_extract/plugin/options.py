@@ -455,8 +455,8 @@ def settings_from(config: pytest.Config) -> Settings:
     if problems:
         raise pytest.UsageError("\n".join(problems))
     if values["from_results"] is not None:
-        values["changed"] = None  # from the ini file; a past run calls for nothing
-    if values["confirm"] is None and values["budget"] and values["gate"] == "regression":
+        values["changed"] = values["confirm"] = None  # from the ini file; a past run calls for nothing
+    elif values["confirm"] is None and values["budget"] and values["gate"] == "regression":
         values["confirm"] = _CASES_TO_CONFIRM  # a budget is leave to spend it on a decision
     values["suite_thresholds"] = dict(values["suite_thresholds"])
     values["rules"] = dict(values["rules"])
@@ -564,6 +564,7 @@ def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[st
         "gate beside --extract-update-gold": values["gate"] == "regression" and gold,
         "judge-model without --extract-judge=llm": values["judge"] != "llm",
         "changed beside --extract-from": source is not None,
+        "confirm beside --extract-from, which calls nothing": source is not None,
     }
     for what, holds in without_effect.items():
         name, _, why = what.partition(" ")

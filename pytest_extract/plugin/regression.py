@@ -247,10 +247,6 @@ _STORE_MORE: Final = (
     "store a baseline of three runs where it is made (--extract-repeat=3 --extract-update-baseline), of which the "
     "first chooses the cases and the others are compared, or compare with a revision (--extract-base-ref)"
 )
-_NOT_AS_THEN: Final = (
-    "cannot be called as before: the file or the prompt is another now, or one side is of a git revision; "
-    "give --extract-prompt as that run had it, or run anew with --extract-confirm"
-)
 
 
 class _Unconfirmed(Exception):
@@ -431,33 +427,14 @@ def _fresh_items(session: pytest.Session, plans: Sequence[VariantPlan], sides: _
         for item in session.items
         if isinstance(item, ExtractItem)
     }
-    replays = run_results_of(session.config).settings.from_results is not None
     fresh: dict[CaseKey, ExtractItem] = {}
     for plan in plans:
-        pairs, held = sides[plan.before, plan.after]
-        for name in plan.cases:
-            wanted = {CaseKey(name, plan.after): pairs[name].after}
-            if held is None:
-                wanted = {CaseKey(name, plan.before): pairs[name].before, **wanted}
-            found = {
-                key: items[key] for key, state in wanted.items() if key in items and _is_as_then(items[key], state)
-            }
-            # a past run is replayed with the inputs of today, also the variants of its revision
-            of_revision = replays and any(item.variant.revision is not None for item in found.values())
-            if len(found) == len(wanted) and not of_revision:
-                for key, item in found.items():
-                    fresh[key] = _fresh_item(item, max(plan.runs, fresh[key].fresh_runs if key in fresh else 0))
-    if not fresh:
-        raise _Unconfirmed(f"{plural(len({name for plan in plans for name in plan.cases}), 'case')} {_NOT_AS_THEN}")
+        is_stored = sides[plan.before, plan.after].held is not None
+        labels = (plan.after,) if is_stored else (plan.before, plan.after)
+        for key in (CaseKey(name, label) for name in plan.cases for label in labels):
+            runs = max(plan.runs, fresh[key].fresh_runs if key in fresh else 0)
+            fresh[key] = _fresh_item(items[key], runs)
     return fresh
-
-
-def _is_as_then(item: ExtractItem, state: CaseState) -> bool:
-    """Whether an item has the prompt of a result, of which a baseline keeps the beginning of its digest only."""
-    prompt = item.case.prompt
-    if prompt is None or "prompt" not in state.digests:
-        return prompt is None and "prompt" not in state.digests
-    return prompt.sha256.startswith(state.digests["prompt"])
 
 
 def _fresh_item(item: ExtractItem, runs: int) -> ExtractItem:

@@ -93,7 +93,7 @@ class Prefetcher:
 
     def begin(self, item: ExtractItem, plan: RunPlan, judge: Judge | None) -> None:
         """Plan the calls of the item whose turn it is, then those of the items that follow."""
-        if self._limit < 2 or not self._extraction_service.calls_for(item):
+        if self._limit < 2 or self._extraction_service.replays_only:
             return
         with self._planning:  # no thread asks for a slot before the main thread does
             if plan.sure > 1:  # a single call is made here in the main thread, unless it was begun already
@@ -507,7 +507,7 @@ class ExtractSession:
 
     def check_extractor(self, item: ExtractItem) -> None:
         """Raise ConfigError, which explains how to write one, for an item that has no extractor."""
-        if not self.extraction_service.calls_for(item):
+        if self.extraction_service.replays_only:
             return
         # An extractor that is made on demand asks for more than the set-up has made.
         check_not_parametrized(item, item._fixtureinfo.names_closure)  # noqa: SLF001  # no public look-up
@@ -568,7 +568,7 @@ class ExtractSession:
     def _with_origin(self, item: ExtractItem, result: CaseResult, extractor: str | None) -> CaseResult:
         """Return a result with what its outputs were made from: those of a past run with the prompt of that run."""
         digests = dict(result.digests)
-        replay = self.extraction_service.replay_for(item)
+        replay = self.extraction_service.replay
         past = None if replay is None else replay.result_of(item)
         if past is not None:
             digests.pop("prompt", None)

@@ -208,16 +208,10 @@ def test_the_budget_ends_the_confirmation_too(run, fresh_calls):
     assert sum(fresh_calls().values()) == 6
 
 
-def test_a_past_run_is_called_again_with_its_own_prompt_only(pytester, run):
+def test_a_past_run_with_a_budget_calls_nothing(pytester, run):
     run("--extract-report=run.jsonl", always=DEAD)
-    past = (GATE, BASELINE, CONFIRM, "--extract-from=run.jsonl")
-    run(*past, always=DEAD, lines=["WORSE. *", CONFIRMED])
-    assert len((pytester.path / "log").read_text().splitlines()) == 8
-    run("--extract-report=run.jsonl", "--extract-prompt=q.md", prompt="one", always=DEAD)
-    lines = ["WORSE. *", "*not confirmed: 4 cases cannot be called *; give --extract-prompt as *"]
-    run(*past, prompt="one", always=DEAD, lines=lines)
+    run(GATE, BASELINE, "--extract-budget=5", "--extract-from=run.jsonl", always=DEAD, lines=["WORSE. *"])
     assert not (pytester.path / "log").exists()
-    run(*past, "--extract-prompt=q.md", prompt="one", always=DEAD, lines=["WORSE. *", CONFIRMED])
 
 
 def test_an_interrupted_confirmation_says_so(run):

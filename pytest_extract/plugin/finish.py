@@ -134,7 +134,7 @@ def _write_reports(
     report = RunReport(
         results=run_results.results,
         gate=settings.gate,
-        inconclusive=settings.inconclusive,
+        inconclusive=settings.rules.get("inconclusive"),
         judged=conclusion.decision,
         suite=conclusion.suite,
         mistakes=mistakes,
@@ -178,7 +178,7 @@ def _auto_accept_fails(run_results: RunResults) -> bool:
         return False
     from pytest_extract.report.run_report import auto_accept_problems
 
-    return bool(auto_accept_problems(totals, settings.gate, settings.inconclusive))
+    return bool(auto_accept_problems(totals, settings.gate, settings.rules.get("inconclusive")))
 
 
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:

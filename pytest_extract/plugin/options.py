@@ -308,12 +308,6 @@ class Settings:
         alone="replace",
         metavar="HOW",
     )
-    inconclusive: Literal["pass", "warn", "fail"] = option(
-        "Choose what a regression verdict does that the data cannot decide: pass, warn or fail.",
-        _one_of("pass", "warn", "fail"),
-        "warn",
-        metavar="ACTION",
-    )
     confirm: int | None = option(
         "Where a fall may be noise, and before the regression gate says WORSE by few cases, run up to N cases that "
         "fell again on both sides (10 without a number): these runs decide.",

@@ -74,13 +74,14 @@ def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
 def rules_of(settings: Settings) -> Rules:
     """Return the gate's rules from `extract_rules`; ConfigError for a value out of range.
 
-    What the reports are split by splits the verdict as well, if it groups cases.
+    UNDECIDED is green unless a rule says otherwise. What the reports are split by splits the verdict as well, if it
+    groups cases.
     """
     from pytest_extract.core.aggregate.slices import case_dimensions, slice_name
 
     named = map(slice_name, settings.rules.get("by", ()))
     by = tuple(dict.fromkeys([*named, *case_dimensions(settings.by)]))
-    return Rules(**{**settings.rules, "by": by})
+    return Rules(**{"inconclusive": "warn", **settings.rules, "by": by})
 
 
 def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:
@@ -156,7 +157,7 @@ def _decides(settings: Settings) -> bool:
 
 def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:
     """Whether the regression gate fails the run; a gate that compared nothing does."""
-    return _decides(settings) and (decision is None or exit_status(decision, settings.inconclusive) != 0)
+    return _decides(settings) and (decision is None or exit_status(decision) != 0)
 
 
 def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosity: int) -> list[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -59,7 +59,7 @@ def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
         not conclusion.green
         or run_results.incomplete
         or any(what in _NOT_WRITTEN for what, _ in run_results.notes)
-        or any(change.kind in {"updated", "drafted"} for change in _gold_changes(config))
+        or any(change.needs_review for change in _gold_changes(config).values())
         or any(span.style == "bad" for each in conclusion.reports for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -69,9 +69,9 @@ def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _gold_changes(config: pytest.Config) -> Iterable[GoldChange]:
+def _gold_changes(config: pytest.Config) -> Mapping[str, GoldChange]:
     started = started_session(config)
-    return () if started is None or started.gold_writer is None else started.gold_writer.changes.values()
+    return {} if started is None or started.gold_writer is None else started.gold_writer.changes
 
 
 def _replaces_reports(config: pytest.Config, run_results: RunResults) -> bool:
@@ -267,7 +267,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         expected=len(run_results.expected),
         width=width,
         verbosity=verbosity,
-        golds=not any(change.kind in {"drafted", "undrafted"} for change in _gold_changes(config)),
+        golds=not any(change.is_draft for change in _gold_changes(config).values()),
         diffs=config.getoption("tbstyle", "auto") not in {"no", "line"},
     )
     if totals.repeated:
@@ -328,11 +328,10 @@ _CONSEQUENCE: Final = (
 def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
     """Return what else is to be known of the run: golds, what was called, not recorded, made by other code, hidden."""
     lines: list[Line] = []
-    started = started_session(config)
-    if started is not None and started.gold_writer is not None:
+    if changes := _gold_changes(config):
         from pytest_extract.plugin.update_gold import gold_lines
 
-        lines += gold_lines(started.gold_writer, config.rootpath)
+        lines += gold_lines(changes, config.rootpath)
     lines += _selection_lines(config, run_results)
     told: dict[str, list[str]] = {"not written": [], "secret": [], "other code": [], "hidden": []}
     for (what, why), count in run_results.notes.most_common():

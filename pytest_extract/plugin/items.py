@@ -188,7 +188,7 @@ class ExtractItem(pytest.Item):
     @property
     def has_new_gold(self) -> bool:
         """Whether nobody has reviewed the gold yet."""
-        return self.gold_change is not None and self.gold_change.kind not in {"kept", "unchanged"}
+        return self.gold_change is not None and self.gold_change.needs_review
 
     def keep_error(self, error: Exception) -> None:
         """Keep the first exception of the extractor."""
@@ -222,11 +222,8 @@ class ExtractItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
         """Show a failed case as its diff, anything else from the user's own frames on."""
         traceback_style: Any = self.config.getoption("tbstyle", "auto")
-        if (
-            isinstance(excinfo.value, CaseFailed)
-            and self.gold_change is not None
-            and self.gold_change.kind in {"drafted", "undrafted"}
-        ):  # without a gold there is no diff
+        is_draft = self.gold_change is not None and self.gold_change.is_draft
+        if isinstance(excinfo.value, CaseFailed) and is_draft:  # without a gold there is no diff
             assert self.result is not None  # noqa: S101  # the case has run
             return self._told(self.result.breaches[0].message)
         if isinstance(excinfo.value, CaseFailed):

@@ -55,6 +55,11 @@ def line(*parts: str | Span, indent: int = 0) -> Line:
     return (Span(" " * indent), *spans) if indent else spans
 
 
+def told(text: str, style: Style = "plain", *, indent: int = 0) -> Line:
+    """Make a line of a text of any origin: what is harmful in it is escaped."""
+    return line(Span(safe_prose(text), style), indent=indent)
+
+
 def text_of(spans: Iterable[Span]) -> str:
     """Return a line without its styles."""
     return "".join(span.text for span in spans)

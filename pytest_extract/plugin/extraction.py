@@ -316,8 +316,8 @@ class ExtractionService:
                 self._settings.recordings,
                 mode,
                 _options_to_record_again(self._settings, self._root),
-                partial(self.note_not_written, "output"),
-                lambda why: self._notes.append(("secret", why)),
+                partial(self.note_not_written, "an output"),
+                lambda why: self._notes.append(("warn", f"not recorded: {why}")),
             )
         return self._recordings[mode]
 
@@ -363,11 +363,16 @@ class ExtractionService:
                 f"this output was recorded by {code}; renew it with --extract-record=all, or replay it all the same "
                 "with --extract-other-code=allow"
             )
-        self._notes.append(("other code", code))
+        text = f"an output is recorded by {code}; --extract-record=all renews what it replays"
+        self._notes.append(("warn", text))
 
     def note_not_written(self, what: str, error: NotWritten) -> None:
         """Note an output, or an answer of a judge, that cannot be written; from any thread."""
-        self._notes.append((what, f"{error.path.parents[1]} cannot be written: {error.reason}"))
+        text = (
+            f"{what} is not recorded: {error.path.parents[1]} cannot be written: {error.reason}; it counts in this "
+            "run, and will be paid for again in the next; give a folder that can be written to (--extract-recordings=DIR)"
+        )
+        self._notes.append(("bad", text))
 
     def take_notes(self) -> list[Note]:
         """Return what was noted since the last call, for a report to take to the end of the run."""
@@ -629,7 +634,7 @@ class Judges:
                 # with `off` nobody asked for a cache
                 on_write_error=None
                 if settings.record == "off"
-                else partial(self._extraction_service.note_not_written, "judge answer"),
+                else partial(self._extraction_service.note_not_written, "an answer of the judge"),
                 retry=Retry(timeout_s=settings.timeout),
                 loop=self._extraction_service.loop,
             )

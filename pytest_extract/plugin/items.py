@@ -321,8 +321,8 @@ MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
 
 CASE: Final = "extract_case"
 """Attribute of a report with what a case brings: text and builtins, which xdist sends to the controller."""
-Note: TypeAlias = tuple[str, str]
-"""What is not recorded (an output, a judge answer, a secret), made by other code or hidden (its place), and why."""
+Note: TypeAlias = tuple[Style, str]
+"""What is not recorded, made by other code or hidden, as a sentence for the end of the run; a "bad" one fails it."""
 _SHORTEST_ELSEWHERE: Final = 8
 """Characters of a secret that is hidden wherever it occurs, also without the context that shows it to be one."""
 

@@ -621,11 +621,12 @@ def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest
     _put_junit_properties(item, safe_result)
     service = session_of(item.config).extraction_service
     shown, selection = report.longrepr, service.selections.get(item.nodeid)
+    redacted = dict.fromkeys(f"redacted: {kind} ({place})" for place, kind, _ in TALLY.taken())
     told = {
         "line": line,
         "stands": item.stands,
         "judge_spending": asdict(item.judge_spending),
-        "notes": [*service.take_notes(), *dict.fromkeys((place, kind) for place, kind, _ in TALLY.taken())],
+        "notes": [*service.take_notes(), *(("warn", text) for text in redacted)],
         "selection": selection and asdict(selection),
         "evidence": shown.evidence if isinstance(shown, CaseRepr) else None,
     }

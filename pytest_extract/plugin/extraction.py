@@ -370,7 +370,8 @@ class ExtractionService:
         """Note an output, or an answer of a judge, that cannot be written; from any thread."""
         text = (
             f"{what} is not recorded: {error.path.parents[1]} cannot be written: {error.reason}; it counts in this "
-            "run, and will be paid for again in the next; give a folder that can be written to (--extract-recordings=DIR)"
+            "run, and will be paid for again in the next; give a folder that can be written to "
+            "(--extract-recordings=DIR)"
         )
         self._notes.append(("bad", text))
 

@@ -22,6 +22,7 @@ from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings, has_workers
 from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
+from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
 from pytest_extract.regression.facts import Rules, Weight, run_tests
@@ -128,26 +129,16 @@ def only_drafts_text(count: int) -> str:
 def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
     """Return the label of the variant that the others are compared with; None for a run of one variant.
 
-    It is the first that the options name, of a past run the first that it has, and of a revision if there is one.
+    It is that of a revision if there is one, the first that the options name, or the first that a past run has.
     """
-    settings = run_results.settings
-    variants = {label: totals.variant for label, totals in run_results.totals.variants.items()}
-    if len(variants) < 2:
+    ran = run_results.totals.variants
+    if len(ran) < 2:
         return None
     # Not the first result's: pytest-randomly shuffles.
-    prompts = settings.prompt_names(config.rootpath)
-    orders: Sequence[Sequence[object]] = (
-        *([*run_results.params], settings.model, [*prompts], settings.mode),
-        run_results.past_variants,
-    )
-
-    def position(label: str) -> tuple[object, ...]:
-        variant = variants[label]
-        parts = (variant.param, variant.model, variant.prompt, variant.mode, variant)
-        places = (order.index(part) if part in order else -1 for order, part in zip(orders, parts, strict=True))
-        return variant.revision is None, *places
-
-    return min(variants, key=lambda label: (position(label), label))
+    params, planned = (None, *run_results.params), session_of(config).variants
+    variants = [replace(each, param=each.param or param) for param in params for each in planned]
+    variants.sort(key=lambda variant: variant.revision is None)
+    return next((variant.label for variant in variants if variant.label in ran), None)
 
 
 def _decides(settings: Settings) -> bool:

@@ -422,7 +422,6 @@ class ExtractSession:
             Variant(model=model, prompt=prompt, mode=mode) for model in models for prompt in names for mode in modes
         )
         if replay is not None:
-            run_results_of(self.config).past_variants = replay.variants
             self._past_variants = variants == (Variant(),) and bool(replay.variants)
             return replay.variants if self._past_variants else variants
         if settings.base_ref is not None:

@@ -60,9 +60,6 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
     parser.add_argument("after", type=Path, metavar="B", help="results file")
     parser.add_argument(
-        "--inconclusive", choices=("pass", "warn", "fail"), help="exit 0, 0 or 1 if UNDECIDED (default 3)"
-    )
-    parser.add_argument(
         "--rule", action="append", default=[], type=_rule, metavar="RULE=VALUE", help="such as alpha=0.05; repeatable"
     )
     parser.add_argument(
@@ -76,7 +73,7 @@ def run_compare(args: argparse.Namespace) -> int:
     """Compare two runs, field by field.
 
     --rule sets a rule of the gate (alpha=0.05, max_fallen=0, ...), as --extract-rule of pytest does. Exit status: 0
-    PASS, 1 WORSE, 2 usage, 3 UNDECIDED.
+    PASS, 1 WORSE, 2 usage, 3 UNDECIDED (0 or 1 with --rule inconclusive=warn or fail).
     """
     given: dict[str, Any] = dict(args.rule)
     by = map(slice_name, [*given.pop("by", ()), *args.by])
@@ -97,7 +94,7 @@ def run_compare(args: argparse.Namespace) -> int:
     else:
         lines = gate_lines(judged, width=terminal_width(100), verbosity=args.verbose)
         print_lines([*lines, *(line(safe_prose(f"{resolution_text(each)}."), indent=2) for each in shown)])
-    return exit_status(judged, args.inconclusive)
+    return exit_status(judged)
 
 
 def _rule(text: str) -> tuple[str, Any]:

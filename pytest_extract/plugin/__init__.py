@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,12 +44,12 @@ class OwnModules:
 class Hooks:
     """Hooks that a `conftest.py` or a plugin may implement."""
 
-    def pytest_extract_extensions(self, config: pytest.Config) -> Extensions | Iterable[Callable[..., Any]] | None:
+    def pytest_extract_extensions(self, config: pytest.Config) -> Extensions | None:
         """Return what schemas and cases may name besides what is built in.
 
         These are metrics, transforms, aligners and post-processors.
 
-        An `Extensions`, or functions with a decorator of `pytest_extract.extend`. Called when the first case file of a
+        An `Extensions` of functions with a decorator of `pytest_extract.extend`. Called when the first case file of a
         folder is collected, never without one. What a `conftest.py` gives holds for the cases in its folder and below;
         the nearest wins. Decorated functions of a `conftest.py`, or of a plugin module, need no hook: they are found.
         """

@@ -230,10 +230,13 @@ def _nothing_to_compare(config: pytest.Config, items: Sequence[ExtractItem], set
     variants = {variant for item in items for variant in cast("ExtractFile", item.parent).variants}
     if settings.baseline is not None or len(variants) != 1:
         return
+    # An auto-accept that too few cases show is inconclusive, too.
+    of_no_gate = {"inconclusive"} if any(item.case.auto_accept for item in items) else set()
+    has_rules = config.getoption("extract_rule", None) and settings.rules.keys() - of_no_gate
     given = {
         "gate=regression": settings.gate == "regression",
         "confirm": settings.confirm is not None and settings.gate != "regression",
-        "rule": settings.gate != "regression" and config.getoption("extract_rule", None),
+        "rule": settings.gate != "regression" and has_rules,
     }
     for name in (name for name, is_given in given.items() if is_given):
         yield (

@@ -316,8 +316,8 @@ class ExtractionService:
                 self._settings.recordings,
                 mode,
                 _options_to_record_again(self._settings, self._root),
-                partial(self.note_not_written, "output"),
-                lambda why: self._notes.append(("secret", why)),
+                partial(self.note_not_written, "an output"),
+                lambda why: self._notes.append(("warn", f"not recorded: {why}")),
             )
         return self._recordings[mode]
 
@@ -327,9 +327,8 @@ class ExtractionService:
         Raises what the extractor raises, NotRecorded and NotRun. A recording also replaces an extractor that cannot be
         made here (no key in CI).
         """
-        replay = self.replay_for(item)
-        if replay is not None:
-            return replay.extraction(item, index)
+        if self.replay is not None:
+            return self.replay.extraction(item, index)
         if self._mode(item) == "off":
             return self._call(item, make())
         from pytest_extract.extraction.recordings import NotRecorded
@@ -351,16 +350,6 @@ class ExtractionService:
             return replace(found, other_code=not is_meant)
         return found
 
-    def replay_for(self, item: ExtractItem) -> ResultsReplay | None:
-        """Return the past run that has the outputs of an item; a fresh run of a case has none."""
-        return None if item.fresh_runs else self.replay
-
-    def calls_for(self, item: ExtractItem) -> bool:
-        """Whether the extractor may be called for an item."""
-        if self._settings.record == "none" or self._settings.dry_run:
-            return False
-        return bool(item.fresh_runs) or self.replay is None
-
     def _tell_other_code(self, extractor: object) -> None:
         """Count a replayed output that other code has made; NotRecorded where only outputs of this code count."""
         from pytest_extract.extraction.recordings import NotRecorded
@@ -374,11 +363,17 @@ class ExtractionService:
                 f"this output was recorded by {code}; renew it with --extract-record=all, or replay it all the same "
                 "with --extract-other-code=allow"
             )
-        self._notes.append(("other code", code))
+        text = f"an output is recorded by {code}; --extract-record=all renews what it replays"
+        self._notes.append(("warn", text))
 
     def note_not_written(self, what: str, error: NotWritten) -> None:
         """Note an output, or an answer of a judge, that cannot be written; from any thread."""
-        self._notes.append((what, f"{error.path.parents[1]} cannot be written: {error.reason}"))
+        text = (
+            f"{what} is not recorded: {error.path.parents[1]} cannot be written: {error.reason}; it counts in this "
+            "run, and will be paid for again in the next; give a folder that can be written to "
+            "(--extract-recordings=DIR)"
+        )
+        self._notes.append(("bad", text))
 
     def take_notes(self) -> list[Note]:
         """Return what was noted since the last call, for a report to take to the end of the run."""
@@ -639,7 +634,7 @@ class Judges:
                 # with `off` nobody asked for a cache
                 on_write_error=None
                 if settings.record == "off"
-                else partial(self._extraction_service.note_not_written, "judge answer"),
+                else partial(self._extraction_service.note_not_written, "an answer of the judge"),
                 retry=Retry(timeout_s=settings.timeout),
                 loop=self._extraction_service.loop,
             )

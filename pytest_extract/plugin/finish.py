@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from pytest_extract.core.words import first_of, listed, plural
 from pytest_extract.plugin.items import ExtractItem, write_case, write_lines
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, leave_after, started_session
-from pytest_extract.report.lines import Line, Span, Style, line, render_error, safe_prose, text_of
+from pytest_extract.report.lines import Line, Style, line, render_error, safe_prose, text_of, told
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SIGNS: Final = 4
 """Columns for the signs and spaces around the title of a section."""
 _MOST_SELECTED: Final = 10
 _MOST_UNKNOWN: Final = 3
-_MOST_NOTES: Final = 3
+_MOST_NOTES: Final = 10
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
@@ -58,8 +58,8 @@ def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
     if (
         not conclusion.green
         or run_results.incomplete
-        or any(what in _NOT_WRITTEN for what, _ in run_results.notes)
-        or any(change.kind in {"updated", "drafted"} for change in _gold_changes(config))
+        or any(style == "bad" for style, _ in run_results.notes)
+        or any(change.needs_review for change in _gold_changes(config).values())
         or any(span.style == "bad" for each in conclusion.reports for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -69,9 +69,9 @@ def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _gold_changes(config: pytest.Config) -> Iterable[GoldChange]:
+def _gold_changes(config: pytest.Config) -> Mapping[str, GoldChange]:
     started = started_session(config)
-    return () if started is None or started.gold_writer is None else started.gold_writer.changes.values()
+    return {} if started is None or started.gold_writer is None else started.gold_writer.changes
 
 
 def _replaces_reports(config: pytest.Config, run_results: RunResults) -> bool:
@@ -112,8 +112,8 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
         session.config.hook.pytest_extract_verdict(config=session.config, verdict=decision)
     written, texts = write_baseline(session, run_results)
     if texts:
-        conclusion.baseline = [line(Span(texts[0], "good" if written else "bad"))]
-        conclusion.baseline += [line(text, indent=2) for text in texts[1:]]
+        conclusion.baseline = [told(texts[0], "good" if written else "bad")]
+        conclusion.baseline += [told(text, indent=2) for text in texts[1:]]
     conclusion.green = written and not gate_fails(decision, settings)
     return conclusion
 
@@ -134,7 +134,7 @@ def _write_reports(
     report = RunReport(
         results=run_results.results,
         gate=settings.gate,
-        inconclusive=settings.inconclusive,
+        inconclusive=settings.rules.get("inconclusive"),
         judged=conclusion.decision,
         suite=conclusion.suite,
         mistakes=mistakes,
@@ -168,7 +168,7 @@ def _append(path: Path, report: RunReport) -> list[Line]:
         with path.open("ab") as file:
             file.write(text)
     except OSError as error:
-        return [line(Span(f"GITHUB_STEP_SUMMARY: cannot write {path}: {error.strerror}", "warn"))]
+        return [told(f"GITHUB_STEP_SUMMARY: cannot write {path}: {error.strerror}", "warn")]
     return []
 
 
@@ -178,7 +178,7 @@ def _auto_accept_fails(run_results: RunResults) -> bool:
         return False
     from pytest_extract.report.run_report import auto_accept_problems
 
-    return bool(auto_accept_problems(totals, settings.gate, settings.inconclusive))
+    return bool(auto_accept_problems(totals, settings.gate, settings.rules.get("inconclusive")))
 
 
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -194,16 +194,16 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         write_lines(writer, forecast_lines(run_results.forecasts))
     if config.get_verbosity() < -1:
         return
-    suite = [line(Span(text, "good" if passed else "bad")) for passed, text in conclusion.suite]
+    suite = [told(text, "good" if passed else "bad") for passed, text in conclusion.suite]
     if not run_results.results:
         lines = [*suite, *conclusion.baseline, *conclusion.reports]
         if not (_replaces_reports(config, run_results) or config.option.collectonly):
             kept = [str(path) for _, path in settings.report if path.is_file() and path.stat().st_size]
-            lines += [line(f"no case ran: of an earlier run: {', '.join(kept)}")] if kept else []
+            lines += [told(f"no case ran: of an earlier run: {', '.join(kept)}")] if kept else []
         if not lines and settings.gate == "case":  # then pytest's own count says it
             return
         if run_results.skipped:
-            lines.insert(0, line(Span(f"no case ran: {plural(run_results.skipped, 'case')} skipped", "warn")))
+            lines.insert(0, told(f"no case ran: {plural(run_results.skipped, 'case')} skipped", "warn"))
         reporter.section("extraction")
         write_lines(writer, lines)
         return
@@ -227,8 +227,8 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         *conclusion.baseline,
         *conclusion.reports,
         *_note_lines(config, run_results),
-        *(line(Span(text, "warn")) for text in ([] if budget is None else budget.notes())),
-        *(line(Span(why, "bad")) for why in run_results.incomplete.values()),
+        *(told(text, "warn") for text in ([] if budget is None else budget.notes())),
+        *(told(why, "bad") for why in run_results.incomplete.values()),
     ]
     write_lines(writer, lines)
     if settings.update_gold == "review" and reporter._session is not None:  # noqa: SLF001
@@ -254,7 +254,7 @@ def _lines_or_error(part: str, make: Callable[[], list[Line]], style: Style = "b
     try:
         return make()
     except Exception as error:  # noqa: BLE001
-        return [line(Span(render_error(part, error), style))]
+        return [told(render_error(part, error), style)]
 
 
 def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -> list[Line]:
@@ -267,7 +267,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         expected=len(run_results.expected),
         width=width,
         verbosity=verbosity,
-        golds=not any(change.kind in {"drafted", "undrafted"} for change in _gold_changes(config)),
+        golds=not any(change.is_draft for change in _gold_changes(config).values()),
         diffs=config.getoption("tbstyle", "auto") not in {"no", "line"},
     )
     if totals.repeated:
@@ -281,7 +281,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         tables = slice_tables(results, run_results.settings.by)
         lines += [each for table in tables if table.is_known for each in slice_table(table).lines(width)]
         notes = unknown_tag_notes(tables, known_tags(results))
-        lines += [line(Span(f"--extract-by: {safe_prose(note)}", "warn")) for note in notes]
+        lines += [told(f"--extract-by: {note}", "warn") for note in notes]
     return lines
 
 
@@ -318,39 +318,20 @@ def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         reporter.stats.setdefault(f"verdict: {word}", [decision])
 
 
-_NOT_WRITTEN: Final = frozenset({"output", "judge answer"})
-_CONSEQUENCE: Final = (
-    "they count in this run, and will be paid for again in the next; give a folder that can be written to "
-    "(--extract-recordings=DIR)"
-)
-
-
 def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
     """Return what else is to be known of the run: golds, what was called, not recorded, made by other code, hidden."""
     lines: list[Line] = []
-    started = started_session(config)
-    if started is not None and started.gold_writer is not None:
+    if changes := _gold_changes(config):
         from pytest_extract.plugin.update_gold import gold_lines
 
-        lines += gold_lines(started.gold_writer, config.rootpath)
+        lines += gold_lines(changes, config.rootpath)
     lines += _selection_lines(config, run_results)
-    told: dict[str, list[str]] = {"not written": [], "secret": [], "other code": [], "hidden": []}
-    for (what, why), count in run_results.notes.most_common():
-        if what in _NOT_WRITTEN:
-            told["not written"].append(f"not recorded: {plural(count, what)}; {why}")
-        elif what == "secret":
-            told[what].append(f"not recorded: {why}")
-        elif what == "other code":
-            text = f"{plural(count, 'output')} recorded by {why}; --extract-record=all renews what it replays"
-            told[what].append(text)
-        else:
-            told["hidden"].append(f"redacted: {why} in {plural(count, what)}")
-    if told["not written"]:
-        told["not written"].append(_CONSEQUENCE)
-    for what, texts in told.items():
-        most = len(texts) if what == "hidden" else _MOST_NOTES
-        style: Style = "bad" if what == "not written" else "warn"
-        lines += [line(Span(safe_prose(text), style)) for text in first_of(texts, most, f"({what})")]
+    notes = sorted(run_results.notes.items(), key=lambda note: (note[0][0] != "bad", -note[1]))
+    most = len(notes) if config.get_verbosity() > 0 else _MOST_NOTES
+    for (style, text), count in notes[:most]:
+        lines.append(told(text if count == 1 else f"{text}: {count:,} times", style))
+    if len(notes) > most:
+        lines.append(told(f"… and {plural(len(notes) - most, 'more note')} (-v shows all)", "warn"))
     return lines
 
 
@@ -362,11 +343,11 @@ def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Lin
     live = [f"{nodeid}: {'; '.join(one.reasons)}" for nodeid, one in selections.items() if one.live]
     most = len(selections) if config.get_verbosity() > 0 else _MOST_SELECTED
     count = f"{len(live)} of {plural(len(selections), 'case')} called"
-    lines = [line(f"changed since {run_results.settings.changed}: {count}, the others replayed")]
-    lines += [line(safe_prose(text), indent=2) for text in first_of(live, most)]
+    lines = [told(f"changed since {run_results.settings.changed}: {count}, the others replayed")]
+    lines += [told(text, indent=2) for text in first_of(live, most)]
     unknown = dict.fromkeys(name for one in selections.values() if not one.live for name in one.unknown)
     if unknown:
         named = listed([*unknown], _MOST_UNKNOWN)
         text = f"{named} changed, and no case of this run has it: declare in extract_files what the extractor reads"
-        lines.append(line(Span(safe_prose(text), "warn")))
+        lines.append(told(text, "warn"))
     return lines

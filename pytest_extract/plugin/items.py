@@ -188,7 +188,7 @@ class ExtractItem(pytest.Item):
     @property
     def has_new_gold(self) -> bool:
         """Whether nobody has reviewed the gold yet."""
-        return self.gold_change is not None and self.gold_change.kind not in {"kept", "unchanged"}
+        return self.gold_change is not None and self.gold_change.needs_review
 
     def keep_error(self, error: Exception) -> None:
         """Keep the first exception of the extractor."""
@@ -222,11 +222,8 @@ class ExtractItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
         """Show a failed case as its diff, anything else from the user's own frames on."""
         traceback_style: Any = self.config.getoption("tbstyle", "auto")
-        if (
-            isinstance(excinfo.value, CaseFailed)
-            and self.gold_change is not None
-            and self.gold_change.kind in {"drafted", "undrafted"}
-        ):  # without a gold there is no diff
+        is_draft = self.gold_change is not None and self.gold_change.is_draft
+        if isinstance(excinfo.value, CaseFailed) and is_draft:  # without a gold there is no diff
             assert self.result is not None  # noqa: S101  # the case has run
             return self._told(self.result.breaches[0].message)
         if isinstance(excinfo.value, CaseFailed):
@@ -324,8 +321,8 @@ MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
 
 CASE: Final = "extract_case"
 """Attribute of a report with what a case brings: text and builtins, which xdist sends to the controller."""
-Note: TypeAlias = tuple[str, str]
-"""What is not recorded (an output, a judge answer, a secret), made by other code or hidden (its place), and why."""
+Note: TypeAlias = tuple[Style, str]
+"""What is not recorded, made by other code or hidden, as a sentence for the end of the run; a "bad" one fails it."""
 _SHORTEST_ELSEWHERE: Final = 8
 """Characters of a secret that is hidden wherever it occurs, also without the context that shows it to be one."""
 
@@ -473,15 +470,8 @@ def assertion_lines(op: str, left: object, right: object, verbosity: int) -> lis
     return ["the extraction is not equal to gold", *diff_of_score(score, breaches, output, verbosity=verbosity)]
 
 
-_FEWEST: Final = 4
-"""Reports of one cause that are folded: a few are read as they are."""
-_MOST_NAMED: Final = 5
-_OF_A_REQUEST: Final = re.compile(
-    r"\breq[_-]\w+|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b|\b0x[0-9a-f]+\b"
-    r"|\b\d{4}-\d\d-\d\d[T ]\d\d:[\d:.]+Z?",
-    re.IGNORECASE,
-)
-"""What tells one request from the next in messages of one cause: its number, its time, an address in memory."""
+_OF_A_REQUEST: Final = re.compile(r"(?<![\w:.-])(?:[a-z_:.-]*\d){4}[\w:.-]*", re.IGNORECASE)
+"""A word with four digits: the number of a request, its time, an address in memory. A status has three."""
 
 
 def one_of_each_cause(reports: Sequence[Any], verbosity: int) -> list[Any]:
@@ -490,23 +480,14 @@ def one_of_each_cause(reports: Sequence[Any], verbosity: int) -> list[Any]:
         return [*reports]
     groups: dict[object, list[Any]] = {}
     for report in reports:
-        cause = _cause(report)
-        groups.setdefault(id(report) if cause is None else cause, []).append(report)
-    shown = []
-    for first, *others in groups.values():
-        if 1 + len(others) < _FEWEST:
-            shown += [first, *others]
-        else:
-            report = copy.copy(first)
-            report.longrepr = _folded(first, others, verbosity)
-            shown.append(report)
-    return shown
+        groups.setdefault(_cause(report), []).append(report)
+    return [_folded(first, others) if others else first for first, *others in groups.values()]
 
 
 def _cause(report: Any) -> object:
-    """Return what is equal for reports of one cause: message and place, not the case; None where none is told."""
+    """Return what is equal for reports of one cause, message and place but not the case; its own where none is told."""
     if getattr(report, "extract_outcome", None) != Outcome.BROKEN or not isinstance(report, pytest.TestReport):
-        return None
+        return id(report)
     shown: Any = report.longrepr
     while isinstance(shown, FramedRepr) and not isinstance(shown.inner, str):
         shown = shown.inner
@@ -515,17 +496,19 @@ def _cause(report: Any) -> object:
     return report.when, place, _OF_A_REQUEST.sub("#", str(shown) if crash is None else crash.message)
 
 
-def _folded(first: Any, others: Sequence[Any], verbosity: int) -> FramedRepr:
-    """Return what the first case shows, and a line on the others; short summaries count them before the message."""
+def _folded(first: Any, others: Sequence[Any]) -> Any:
+    """Return the first report with a line on the others; short summaries count them before the message."""
     crash = getattr(first.longrepr, "reprcrash", None)
     if crash is None:
         path, lineno, _ = first.location
         crash = ReprFileLocation(path, (lineno or 0) + 1, str(first.longrepr).partition("\n")[0])
-    names = [each.nodeid.rpartition("::")[2] for each in others]
-    count = plural(len(others), "more case")
-    named = listed(names, len(names) if verbosity >= 1 else _MOST_NAMED)
-    told = ReprFileLocation(crash.path, crash.lineno, f"and {count}: {crash.message}")
-    return FramedRepr(first.longrepr, after=f"{count} failed for the same reason: {named}", crash=told)
+    count, names = plural(len(others), "more case"), [each.nodeid.rpartition("::")[2] for each in others]
+    counted = ReprFileLocation(crash.path, crash.lineno, f"and {count}: {crash.message}")
+    report = copy.copy(first)
+    report.longrepr = FramedRepr(
+        first.longrepr, after=f"{count} failed for the same reason: {listed(names)}", crash=counted
+    )
+    return report
 
 
 def clean_logs(config: pytest.Config) -> None:

@@ -308,12 +308,6 @@ class Settings:
         alone="replace",
         metavar="HOW",
     )
-    inconclusive: Literal["pass", "warn", "fail"] = option(
-        "Choose what a regression verdict does that the data cannot decide: pass, warn or fail.",
-        _one_of("pass", "warn", "fail"),
-        "warn",
-        metavar="ACTION",
-    )
     confirm: int | None = option(
         "Where a fall may be noise, and before the regression gate says WORSE by few cases, run up to N cases that "
         "fell again on both sides (10 without a number): these runs decide.",
@@ -455,8 +449,8 @@ def settings_from(config: pytest.Config) -> Settings:
     if problems:
         raise pytest.UsageError("\n".join(problems))
     if values["from_results"] is not None:
-        values["changed"] = None  # from the ini file; a past run calls for nothing
-    if values["confirm"] is None and values["budget"] and values["gate"] == "regression":
+        values["changed"] = values["confirm"] = None  # from the ini file; a past run calls for nothing
+    elif values["confirm"] is None and values["budget"] and values["gate"] == "regression":
         values["confirm"] = _CASES_TO_CONFIRM  # a budget is leave to spend it on a decision
     values["suite_thresholds"] = dict(values["suite_thresholds"])
     values["rules"] = dict(values["rules"])
@@ -526,6 +520,11 @@ def _in_ci() -> bool:
     return in_ci(os.environ)
 
 
+def has_workers(config: pytest.Config) -> bool:
+    """Whether xdist runs the cases in processes of their own."""
+    return bool(config.getoption("dist", "no") != "no")
+
+
 def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
     """Return what is asked for and this run cannot or would not do."""
     source, gold = values["from_results"], values["update_gold"]
@@ -536,12 +535,14 @@ def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[st
         "=review asks in a terminal; elsewhere --extract-report=R.jsonl, then pytest-extract review R.jsonl": (
             gold == "review" and not on_terminal
         ),
-        " writes files that cases share: run it without xdist (-n0)": config.getoption("dist", "no") != "no",
+        " writes files that cases share: run it without xdist (-n0)": has_workers(config),
         " writes no gold in CI: write it where its diff is reviewed, or add --extract-force": (
             gold is not None and not values["force"] and _in_ci()
         ),
     }
     problems = [f"--extract-update-gold{why}" for why, holds in of_gold.items() if gold is not None and holds]
+    if values["confirm"] is not None and has_workers(config):
+        problems.append("--extract-confirm runs cases again in one process: run it without xdist (-n0)")
     if source is not None and not source.is_file():
         problems.append(f"--extract-from: no such file: {source}")
     if source in [path for _, path in values["report"]]:
@@ -557,6 +558,7 @@ def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[st
         "gate beside --extract-update-gold": values["gate"] == "regression" and gold,
         "judge-model without --extract-judge=llm": values["judge"] != "llm",
         "changed beside --extract-from": source is not None,
+        "confirm beside --extract-from, which calls nothing": source is not None,
     }
     for what, holds in without_effect.items():
         name, _, why = what.partition(" ")

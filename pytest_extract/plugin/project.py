@@ -280,7 +280,10 @@ class ProjectExtensions:
             return found
         hook = manager.subset_hook_caller(HOOK, [other for other in implementing if other is not plugin])
         for returned in hook(config=self._config):
-            found = _extensions_from_hook(returned, plugin).over(found)
+            if not isinstance(returned, Extensions):
+                where = getattr(plugin, "__file__", None) or repr(plugin)
+                raise ConfigError(f"{where}: {HOOK} must return Extensions.of(FUNCTION, ...), not {returned!r}")
+            found = returned.over(found)
         return found
 
 
@@ -291,15 +294,6 @@ def _folder_depth(plugin: object, folder: Path) -> int | None:
         return ANYWHERE
     home = Path(file).parent
     return len(home.parts) if home == folder or home in folder.parents else None
-
-
-def _extensions_from_hook(returned: Any, plugin: object) -> Extensions:
-    if isinstance(returned, Extensions):
-        return returned
-    if isinstance(returned, Iterable) and not isinstance(returned, str | bytes):
-        return Extensions.of(*returned)
-    where = getattr(plugin, "__file__", None) or repr(plugin)
-    raise ConfigError(f"{where}: {HOOK} must return Extensions or a list of decorated functions, not {returned!r}")
 
 
 def _check_clashes(providers: Iterable[Provider]) -> None:

@@ -1,14 +1,12 @@
 """`--extract-gate=regression`: baselines, variants compared with each other, and fresh runs that decide.
 
-Fresh runs (`--extract-confirm`): the cases that fell run again on both sides, in this process. Under xdist this is the
-controller, which collects the files of these cases once the workers have ended.
+Fresh runs (`--extract-confirm`): the cases that fell run again on both sides, in this process.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -22,8 +20,9 @@ from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.words import plural
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.options import Settings
+from pytest_extract.plugin.options import Settings, has_workers
 from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
+from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
 from pytest_extract.regression.facts import Rules, Weight, run_tests
@@ -75,13 +74,14 @@ def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
 def rules_of(settings: Settings) -> Rules:
     """Return the gate's rules from `extract_rules`; ConfigError for a value out of range.
 
-    What the reports are split by splits the verdict as well, if it groups cases.
+    UNDECIDED is green unless a rule says otherwise. What the reports are split by splits the verdict as well, if it
+    groups cases.
     """
     from pytest_extract.core.aggregate.slices import case_dimensions, slice_name
 
     named = map(slice_name, settings.rules.get("by", ()))
     by = tuple(dict.fromkeys([*named, *case_dimensions(settings.by)]))
-    return Rules(**{**settings.rules, "by": by})
+    return Rules(**{"inconclusive": "warn", **settings.rules, "by": by})
 
 
 def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:
@@ -128,26 +128,16 @@ def only_drafts_text(count: int) -> str:
 def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
     """Return the label of the variant that the others are compared with; None for a run of one variant.
 
-    It is the first that the options name, of a past run the first that it has, and of a revision if there is one.
+    It is that of a revision if there is one, the first that the options name, or the first that a past run has.
     """
-    settings = run_results.settings
-    variants = {label: totals.variant for label, totals in run_results.totals.variants.items()}
-    if len(variants) < 2:
+    ran = run_results.totals.variants
+    if len(ran) < 2:
         return None
     # Not the first result's: pytest-randomly shuffles.
-    prompts = settings.prompt_names(config.rootpath)
-    orders: Sequence[Sequence[object]] = (
-        *([*run_results.params], settings.model, [*prompts], settings.mode),
-        run_results.past_variants,
-    )
-
-    def position(label: str) -> tuple[object, ...]:
-        variant = variants[label]
-        parts = (variant.param, variant.model, variant.prompt, variant.mode, variant)
-        places = (order.index(part) if part in order else -1 for order, part in zip(orders, parts, strict=True))
-        return variant.revision is None, *places
-
-    return min(variants, key=lambda label: (position(label), label))
+    params, planned = (None, *run_results.params), session_of(config).variants
+    variants = [replace(each, param=each.param or param) for param in params for each in planned]
+    variants.sort(key=lambda variant: variant.revision is None)
+    return next((variant.label for variant in variants if variant.label in ran), None)
 
 
 def _decides(settings: Settings) -> bool:
@@ -157,7 +147,7 @@ def _decides(settings: Settings) -> bool:
 
 def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:
     """Whether the regression gate fails the run; a gate that compared nothing does."""
-    return _decides(settings) and (decision is None or exit_status(decision, settings.inconclusive) != 0)
+    return _decides(settings) and (decision is None or exit_status(decision) != 0)
 
 
 def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosity: int) -> list[Line]:
@@ -248,10 +238,6 @@ _STORE_MORE: Final = (
     "store a baseline of three runs where it is made (--extract-repeat=3 --extract-update-baseline), of which the "
     "first chooses the cases and the others are compared, or compare with a revision (--extract-base-ref)"
 )
-_NOT_AS_THEN: Final = (
-    "cannot be called as before: the file or the prompt is another now, or one side is of a git revision; "
-    "give --extract-prompt as that run had it, or run anew with --extract-confirm"
-)
 
 
 class _Unconfirmed(Exception):
@@ -292,7 +278,7 @@ def confirm_decision(session: pytest.Session) -> None:
     rules = rules_of(settings)
     states = counted_states(snapshot(evidence(run_results, rules)))
     sides = _sides(session, run_results, states)
-    any_can = any(each.pairs if each.held is None else each.held for each in sides.values())
+    any_can = not has_workers(config) and any(each.pairs if each.held is None else each.held for each in sides.values())
     level = rules.alpha * FIRST_SHARE if any_can else None
     first = first_decision(config, run_results, level=level)
     if first is None:
@@ -391,6 +377,8 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
 def _confirmed(
     session: pytest.Session, run_results: RunResults, first: GateDecision, plans: Sequence[VariantPlan], sides: _Sides
 ) -> GateDecision:
+    if has_workers(session.config):
+        raise _Unconfirmed("fresh runs are in one process: pytest -n0 --extract-confirm")
     _announce(session.config, plans)
     held = {
         CaseKey(name, plan.before): sides[plan.before, plan.after].pairs[name].before.with_runs(1, 1 + count)
@@ -398,9 +386,8 @@ def _confirmed(
         for name, count in plan.held.items()
         if name in plan.cases
     }
-    with _items_of(session, {name for plan in plans for name in plan.cases}) as items:
-        fresh = _fresh_items(session, items, plans, sides)
-        results = _run(session, run_results, [*fresh.values()])
+    fresh = _fresh_items(session, plans, sides)
+    results = _run(session, run_results, [*fresh.values()])
     after = {
         key: next(iter(snapshot([result]).values()))
         for key, result in zip(fresh, results, strict=True)
@@ -427,84 +414,21 @@ def _announce(config: pytest.Config, plans: Sequence[VariantPlan]) -> None:
     write_own_line(reporter, f"confirmation: {again} again ({calls} calls at most)")
 
 
-@contextmanager
-def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping[CaseKey, ExtractItem]]:
-    """Give the items of some cases, by case and variant; under xdist, only the workers have collected any.
-
-    The run has selected these cases: no plugin selects among them once more (`--lf` knows by now that most passed).
-    """
-    own = [item for item in session.items if isinstance(item, ExtractItem)] if session.items else []
-    if own:
-        yield _by_key(own)
-        return
-    config = session.config
-    hooks = config.pluginmanager.getplugin("pytest_extract_session")
-    reporter = config.pluginmanager.getplugin("terminalreporter")
-    items, counts, verbose = session.items, (session.testscollected, session.testsfailed), config.option.verbose
-    mistakes = [*hooks.collection_errors]
-    stats = {} if reporter is None else {name: [*reports] for name, reports in reporter.stats.items()}
-    config.option.verbose = -1  # the reporter would tell of the items
-    keep_all = _KeepAll()
-    config.pluginmanager.register(keep_all)
-    try:
-        session.perform_collect(sorted({str(config.rootpath / name.partition("::")[0]) for name in cases}))
-        config.option.verbose = verbose
-        yield _by_key(item for item in session.items if isinstance(item, ExtractItem))
-    finally:
-        config.pluginmanager.unregister(keep_all)
-        session.items, (session.testscollected, session.testsfailed) = items, counts
-        config.option.verbose = verbose
-        hooks.collection_errors[:] = mistakes  # the workers have told of the mistakes in these files
-        if reporter is not None:
-            reporter.stats.clear()
-            reporter.stats.update(stats)
-
-
-class _KeepAll:
-    """Keeps the items that other plugins would deselect."""
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
-        collected = [*items]
-        yield
-        items[:] = collected
-
-
-def _by_key(items: Iterable[ExtractItem]) -> dict[CaseKey, ExtractItem]:
-    return {CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item for item in items}
-
-
-def _fresh_items(
-    session: pytest.Session, items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
-) -> dict[CaseKey, ExtractItem]:
+def _fresh_items(session: pytest.Session, plans: Sequence[VariantPlan], sides: _Sides) -> dict[CaseKey, ExtractItem]:
     """Return the items to run, both sides of a case in turn; those that variants share only once."""
-    replays = run_results_of(session.config).settings.from_results is not None
+    items = {
+        CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item
+        for item in session.items
+        if isinstance(item, ExtractItem)
+    }
     fresh: dict[CaseKey, ExtractItem] = {}
     for plan in plans:
-        pairs, held = sides[plan.before, plan.after]
-        for name in plan.cases:
-            wanted = {CaseKey(name, plan.after): pairs[name].after}
-            if held is None:
-                wanted = {CaseKey(name, plan.before): pairs[name].before, **wanted}
-            found = {
-                key: items[key] for key, state in wanted.items() if key in items and _is_as_then(items[key], state)
-            }
-            # a past run is replayed with the inputs of today, also the variants of its revision
-            of_revision = replays and any(item.variant.revision is not None for item in found.values())
-            if len(found) == len(wanted) and not of_revision:
-                for key, item in found.items():
-                    fresh[key] = _fresh_item(item, max(plan.runs, fresh[key].fresh_runs if key in fresh else 0))
-    if not fresh:
-        raise _Unconfirmed(f"{plural(len({name for plan in plans for name in plan.cases}), 'case')} {_NOT_AS_THEN}")
+        is_stored = sides[plan.before, plan.after].held is not None
+        labels = (plan.after,) if is_stored else (plan.before, plan.after)
+        for key in (CaseKey(name, label) for name in plan.cases for label in labels):
+            runs = max(plan.runs, fresh[key].fresh_runs if key in fresh else 0)
+            fresh[key] = _fresh_item(items[key], runs)
     return fresh
-
-
-def _is_as_then(item: ExtractItem, state: CaseState) -> bool:
-    """Whether an item has the prompt of a result, of which a baseline keeps the beginning of its digest only."""
-    prompt = item.case.prompt
-    if prompt is None or "prompt" not in state.digests:
-        return prompt is None and "prompt" not in state.digests
-    return prompt.sha256.startswith(state.digests["prompt"])
 
 
 def _fresh_item(item: ExtractItem, runs: int) -> ExtractItem:

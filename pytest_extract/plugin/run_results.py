@@ -91,11 +91,10 @@ class RunResults:
 
     `selections`: under `--extract-changed`, whether each case was called or replayed, and why.
     `expected`: failures that an `xfail` mark announced. `notes`: what was not recorded, made by other code, or hidden.
-    `files`: live reports by path.
-    `incomplete`: why such a report is not complete, by path. `params`: those of extractors' fixtures, in their order
-    (xdist's controller has them when a worker has ended). `past_variants`: those of `--extract-from`. `skipped`: number
-    of cases that a mark or their extractor skipped. `has_mistakes`: whether a case file could not be read. `spending`:
-    of all extractions, also those whose results a rerun replaced.
+    `files`: live reports by path. `incomplete`: why such a report is not complete, by path. `params`: those of
+    extractors' fixtures, in their order (xdist's controller has them when a worker has ended). `skipped`: number of
+    cases that a mark or their extractor skipped. `has_mistakes`: whether a case file could not be read. `spending`: of
+    all extractions, also those whose results a rerun replaced.
     """
 
     settings: Settings
@@ -108,7 +107,6 @@ class RunResults:
     files: dict[Path, TextIO] = field(default_factory=dict)
     incomplete: dict[Path, str] = field(default_factory=dict)
     params: dict[str, None] = field(default_factory=dict)
-    past_variants: tuple[Variant, ...] = ()
     skipped: int = 0
     has_mistakes: bool = False
     spending: Spending = field(default_factory=Spending)

@@ -93,7 +93,7 @@ class Prefetcher:
 
     def begin(self, item: ExtractItem, plan: RunPlan, judge: Judge | None) -> None:
         """Plan the calls of the item whose turn it is, then those of the items that follow."""
-        if self._limit < 2 or not self._extraction_service.calls_for(item):
+        if self._limit < 2 or self._extraction_service.replays_only:
             return
         with self._planning:  # no thread asks for a slot before the main thread does
             if plan.sure > 1:  # a single call is made here in the main thread, unless it was begun already
@@ -422,7 +422,6 @@ class ExtractSession:
             Variant(model=model, prompt=prompt, mode=mode) for model in models for prompt in names for mode in modes
         )
         if replay is not None:
-            run_results_of(self.config).past_variants = replay.variants
             self._past_variants = variants == (Variant(),) and bool(replay.variants)
             return replay.variants if self._past_variants else variants
         if settings.base_ref is not None:
@@ -507,7 +506,7 @@ class ExtractSession:
 
     def check_extractor(self, item: ExtractItem) -> None:
         """Raise ConfigError, which explains how to write one, for an item that has no extractor."""
-        if not self.extraction_service.calls_for(item):
+        if self.extraction_service.replays_only:
             return
         # An extractor that is made on demand asks for more than the set-up has made.
         check_not_parametrized(item, item._fixtureinfo.names_closure)  # noqa: SLF001  # no public look-up
@@ -568,7 +567,7 @@ class ExtractSession:
     def _with_origin(self, item: ExtractItem, result: CaseResult, extractor: str | None) -> CaseResult:
         """Return a result with what its outputs were made from: those of a past run with the prompt of that run."""
         digests = dict(result.digests)
-        replay = self.extraction_service.replay_for(item)
+        replay = self.extraction_service.replay
         past = None if replay is None else replay.result_of(item)
         if past is not None:
             digests.pop("prompt", None)
@@ -621,11 +620,12 @@ def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest
     _put_junit_properties(item, safe_result)
     service = session_of(item.config).extraction_service
     shown, selection = report.longrepr, service.selections.get(item.nodeid)
+    redacted = dict.fromkeys(f"redacted: {kind} ({place})" for place, kind, _ in TALLY.taken())
     told = {
         "line": line,
         "stands": item.stands,
         "judge_spending": asdict(item.judge_spending),
-        "notes": [*service.take_notes(), *dict.fromkeys((place, kind) for place, kind, _ in TALLY.taken())],
+        "notes": [*service.take_notes(), *(("warn", text) for text in redacted)],
         "selection": selection and asdict(selection),
         "evidence": shown.evidence if isinstance(shown, CaseRepr) else None,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,11 +17,12 @@ from pytest_extract.cases.sources import Steps
 from pytest_extract.core.case_result import Breach, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_covered
 from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
-from pytest_extract.core.words import plural
+from pytest_extract.core.words import listed, plural
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import display_path
 from pytest_extract.golds.changes import (
+    Draft,
     GoldEdit,
     GoldProposal,
     MovedRow,
@@ -35,10 +36,9 @@ from pytest_extract.golds.changes import (
 )
 from pytest_extract.redact import Owned, current, withheld
 from pytest_extract.report.findings import locator, stands_exactly
-from pytest_extract.report.lines import Line, Span, first_difference, line, safe_prose, show
+from pytest_extract.report.lines import Line, Span, first_difference, line, safe_prose, show, told
 
 GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted", "undrafted"]
-_MOST_OPEN: Final = 5
 _WIDTH: Final = 200
 """Characters of a value that are shown; of a longer text, those around the first that changed."""
 
@@ -49,7 +49,8 @@ class GoldChange(NamedTuple):
     A gold that was not there is `drafted` from outputs of the case, or `undrafted`, as none of them can be used.
 
     Its file, its position there (`steps`, and the line of a dataset), the changed values, and the values that were kept
-    although they fail, because the document has them and not those of the output.
+    although they fail, because the document has them and not those of the output. Of a written draft, `why` says what
+    it is made of, `open` is the number of values to decide, `rows` a sentence for each list that may lack some.
     """
 
     kind: GoldChangeKind
@@ -59,6 +60,18 @@ class GoldChange(NamedTuple):
     first_line: int = 1
     edits: Sequence[GoldEdit] = ()
     kept: Sequence[GoldEdit] = ()
+    open: int = 0
+    rows: Sequence[str] = ()
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether the case had no gold."""
+        return self.kind in {"drafted", "undrafted"}
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether nobody has reviewed the gold yet: its case fails."""
+        return self.kind not in {"kept", "unchanged"}
 
 
 class _WrittenGold(NamedTuple):
@@ -69,24 +82,12 @@ class _WrittenGold(NamedTuple):
     changed: bool
 
 
-class DraftedGold(NamedTuple):
-    """A draft that was written: its file, the number of agreed values, the paths to decide, the outputs it is made of.
-
-    `problem`: why it was not written, "" where it was. `rows`: lists for which the document shows more rows.
-    """
-
-    path: str
-    agreed: int = 0
-    open: Sequence[str] = ()
-    sources: Sequence[str] = ()
-    problem: str = ""
-    rows: Sequence[str] = ()
-
-
 class GoldWriter:
     """Writes the golds of a run; cases that share one do not overwrite each other's values.
 
     A gold that is not there is drafted from all outputs of the run, at its end (`write_drafts`).
+
+    `changes`: by node id; of a gold that was not there, by its path.
 
     `mode`: what of an output becomes gold. `force`: an output that the coverage gate fails may become gold, and a value
     that the document contradicts. That gate compares with the gold itself; the others are about the output alone, and
@@ -99,7 +100,6 @@ class GoldWriter:
         self._written: dict[tuple[str, Steps, int], _WrittenGold] = {}
         self._outputs: dict[Path, tuple[Case, dict[str, Json]]] = {}
         self.changes: dict[str, GoldChange] = {}
-        self.drafts: list[DraftedGold] = []
 
     def write(
         self, case: Case, result: CaseResult, owned: Owned | None, *, several: bool, cases: Iterable[Case]
@@ -111,7 +111,9 @@ class GoldWriter:
         """
         output, score, problem = self._usable_output(case, result)
         if score is None:
-            change = GoldChange("undrafted" if case.gold_is_missing else "kept", problem, str(case.gold_path))
+            change = GoldChange("kept", problem)
+            if case.gold_is_missing:
+                change = GoldChange("undrafted", f"not drafted: {problem}", str(case.gold_path))
         elif case.gold_is_missing:
             change = self._collect(case, result, owned)
         elif several:
@@ -128,7 +130,10 @@ class GoldWriter:
                 excluded=lambda leaf: _is_excluded(case, leaf),
             )
             change = self._write(case, result.nodeid, proposal, owned, cases)
-        self.changes[result.nodeid] = change
+        if change.kind != "undrafted":
+            self.changes[change.path if change.is_draft else result.nodeid] = change
+        else:
+            self.changes.setdefault(change.path, change)  # another variant may give the draft
         return change
 
     def _write(
@@ -187,14 +192,15 @@ class GoldWriter:
         for (case, _), draft in zip(pending, accept_labels(drafts), strict=True):
             fields = {str(path): each for path, each in draft.open.items()}
             review = GoldReview(reviewed=False, sources=draft.sources, agreed=draft.agreed, open=fields)
+            path = str(case.gold_path)
             try:
                 write_review(case.gold_path, review_name(case.gold_steps, case.gold_line, case.id), review)
                 update_gold(case, draft.value)
             except ExtractError as error:
-                self.drafts.append(DraftedGold(str(case.gold_path), problem=str(error)))
+                self.changes[path] = GoldChange("undrafted", f"not drafted: {error}", path)
             else:
-                paths, rows = [*review.open], [*_more_rows(case, draft.value)]
-                self.drafts.append(DraftedGold(str(case.gold_path), draft.agreed, paths, draft.sources, rows=rows))
+                rows = [*_more_rows(case, draft.value)]
+                self.changes[path] = GoldChange("drafted", _draft_text(draft), path, open=len(draft.open), rows=rows)
             case.document.release()
 
     def _usable_output(self, case: Case, result: CaseResult) -> tuple[Json, ScoreRecord | None, str]:
@@ -238,7 +244,7 @@ def _is_excluded(case: Case, leaf: FieldResult) -> bool:
 
 def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
     """Return the result of a case whose gold was updated: it fails, as its output cannot be its own reference."""
-    message = f"its gold is not drafted: {change.why}"
+    message = f"its gold is {change.why}"
     if change.kind == "drafted":
         message = "its gold is drafted from this output: review it with `pytest-extract review`"
     elif change.kind == "updated":
@@ -249,55 +255,37 @@ def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
     return replace(result, outcome=outcome, breaches=(breach, *result.breaches), why=result.why or message)
 
 
-def gold_lines(writer: GoldWriter, root: Path) -> list[Line]:
+def _draft_text(draft: Draft) -> str:
+    fields = [*map(str, draft.open)]
+    left = f"{len(fields):,} to decide: {listed(fields)}" if fields else "nothing to decide"
+    return f"draft of {plural(len(draft.sources), 'output')}: {plural(draft.agreed, 'value')} agreed, {left}"
+
+
+def gold_lines(changes: Mapping[str, GoldChange], root: Path) -> list[Line]:
     """Return how many golds were written, each draft and changed value, and what was not written and why."""
-    changes, drafts = writer.changes, writer.drafts
-    lines: list[Line] = []
-    missing = {change.path for change in changes.values() if is_draft(change)}
-    if missing:
-        written = [draft for draft in drafts if not draft.problem]
-        head = f"{len(written):,} of {plural(len(missing), 'gold')} drafted"
-        if written:
-            open_values = plural(sum(len(draft.open) for draft in written), "value")
-            head += f", {open_values} to decide; next: pytest-extract review"
-        lines.append(line(Span(head, "warn")))
-    for draft in drafts:
-        lines += [_draft_line(draft, root), *(line(Span(safe_prose(text), "warn"), indent=4) for text in draft.rows)]
-    counts = Counter(change.kind for change in changes.values() if not is_draft(change))
-    if counts:
-        head = "golds: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common())
-        lines.append(line(Span(head, "warn") if counts["updated"] else head))
-    there = {draft.path for draft in drafts}
+    counts = Counter(change.kind for change in changes.values())
+    head = "golds: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common())
+    if counts["drafted"]:
+        open_values = sum(change.open for change in changes.values())
+        head += f" ({plural(open_values, 'value')} to decide; next: pytest-extract review)"
+    lines = [told(head, "warn" if any(change.needs_review for change in changes.values()) else "plain")]
     for nodeid, change in changes.items():
-        if change.kind == "kept" or (change.kind == "undrafted" and change.path not in there):
-            kept = "not drafted: " if is_draft(change) else ""
-            lines.append(line(Span(f"{safe_prose(nodeid)}: {kept}{safe_prose(change.why)}", "warn"), indent=2))
-        elif not is_draft(change):
-            lines += _edit_lines(change, root)
-    if missing - there:
+        name = display_path(Path(change.path), root) if change.is_draft else nodeid
+        if change.why:
+            lines.append(told(f"{name}: {change.why}", "plain" if change.kind == "drafted" else "warn", indent=2))
+        lines += [told(text, "warn", indent=4) for text in change.rows]
+        lines += _edit_lines(change, root)
+    if counts["undrafted"]:
         text = "fix the schema or the extractor and draft again (a gold that is there stays), or write the gold by hand"
-        lines.append(line(text, indent=2))
+        lines.append(told(text, indent=2))
     return lines
-
-
-def is_draft(change: GoldChange) -> bool:
-    """Whether the case had no gold."""
-    return change.kind in {"drafted", "undrafted"}
-
-
-def _draft_line(draft: DraftedGold, root: Path) -> Line:
-    shown = safe_prose(display_path(Path(draft.path), root))
-    if draft.problem:
-        return line(Span(f"{shown}: not written: {safe_prose(draft.problem)}", "bad"), indent=2)
-    named = ", ".join(draft.open[:_MOST_OPEN]) + (", ..." if len(draft.open) > _MOST_OPEN else "")
-    left = f"{len(draft.open):,} to decide: {safe_prose(named)}" if draft.open else "nothing to decide"
-    made = "1 output" if len(draft.sources) == 1 else f"{len(draft.sources)} outputs"
-    return line(f"{shown}: draft of {made}: {plural(draft.agreed, 'value')} agreed, {left}", indent=2)
 
 
 def _edit_lines(change: GoldChange, root: Path) -> Iterator[Line]:
     """Yield each value that changed, and each that fails and was kept, with its line in the file as it is now."""
     edits = [*change.edits, *change.kept]
+    if not edits:
+        return
     path = Path(change.path)
     paths = [(*change.steps, *edit.steps) for edit in edits]
     numbers = gold_lines_of(path, change.first_line, paths)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
 from pytest_extract.core.stats import Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
@@ -32,6 +32,7 @@ class Rules:
     max_cost_rise, max_latency_rise: hard rules on mean cost and latency of a call (0.2: a fifth more).
     keep_runs: runs of a case that a baseline keeps, the last ones, where a run is added to it.
     allow_drafts: True counts cases whose golds nobody has reviewed.
+    inconclusive: whether UNDECIDED fails; None: `compare` has an exit status of its own for it.
     """
 
     alpha: float = 0.05
@@ -45,6 +46,7 @@ class Rules:
     max_latency_rise: float | None = None
     keep_runs: int = 10
     allow_drafts: bool = False
+    inconclusive: Literal["warn", "fail"] | None = None
 
     def __post_init__(self) -> None:
         """Raise ConfigError, with the name of the setting, for a value out of range."""
@@ -81,6 +83,8 @@ def _rule_value(kind: str, value: str) -> Any:
         return {"true": True, "1": True, "false": False, "0": False}[value.lower()] if value else True
     if kind.startswith("int"):
         return int(value)
+    if kind.startswith("Literal") and value not in kind.split("'")[1::2]:
+        raise ValueError
     return float(value) if kind.startswith("float") else value
 
 

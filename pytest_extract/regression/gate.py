@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import CaseResult, Origin, Spending
@@ -245,7 +245,6 @@ def _size(comparison: Comparison, test: TestResult) -> int:
     return len(open_cases(variant.compared))
 
 
-Inconclusive: TypeAlias = Literal["pass", "warn", "fail"]
 EXIT_PASS, EXIT_WORSE, EXIT_USAGE, EXIT_UNDECIDED = 0, 1, 2, 3
 
 
@@ -395,11 +394,12 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
     )
 
 
-def exit_status(decision: GateDecision, inconclusive: Inconclusive | None = None) -> int:
+def exit_status(decision: GateDecision) -> int:
     """Exit status of `compare`: 0 PASS, 1 WORSE, 3 UNDECIDED.
 
-    `inconclusive` maps the last to 0 (pass, warn) or 1 (fail); but a comparison of nothing stays 3, or becomes 1.
+    The rule `inconclusive` maps the last to 0 (warn) or 1 (fail); but a comparison of nothing stays 3, or becomes 1.
     """
+    inconclusive = decision.rules.inconclusive
     if decision.answer is Answer.PASS:
         return EXIT_PASS
     if decision.answer is Answer.WORSE or inconclusive == "fail":

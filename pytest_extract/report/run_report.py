@@ -28,7 +28,6 @@ from pytest_extract.regression.gate import (
     EXIT_WORSE,
     Answer,
     GateDecision,
-    Inconclusive,
     broken_text,
     call_text,
     exit_status,
@@ -75,7 +74,7 @@ class RunReport:
 
     results: Sequence[CaseResult]
     gate: Gate = "case"
-    inconclusive: Inconclusive | None = None
+    inconclusive: str | None = None
     judged: GateDecision | None = None
     suite: Sequence[tuple[bool, str]] = ()
     mistakes: Sequence[str] = ()
@@ -145,10 +144,10 @@ def headline(run: RunReport) -> Headline:
     return Headline(tone=tone, word=word, text=text, reasons=tuple(reasons))
 
 
-def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusive | None) -> list[str]:
+def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: str | None) -> list[str]:
     """Return the decisions on auto-accept that fail a run: a precision that is missed, under every gate but `none`.
 
-    One that too few cases could show fails it where `inconclusive` is `fail`.
+    One that too few cases could show fails it where the rule `inconclusive` is `fail`.
     """
     failing = {Shown.MISSED, Shown.UNDECIDED} if inconclusive == "fail" else {Shown.MISSED}
     if gate == "none":
@@ -184,7 +183,7 @@ def _count_of_cases(count: int, run: RunReport) -> str:
 def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
     if run.judged is None:
         return Headline(tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts))
-    failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged, run.inconclusive) == EXIT_WORSE
+    failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged) == EXIT_WORSE
     unsure = bool(doubts) or run.judged.answer is Answer.UNDECIDED
     return Headline(
         tone="bad" if failing else "warn" if unsure else "good",

@@ -34,7 +34,7 @@ def test_documents_become_a_suite_with_drafts(draft):
     pytest.importorskip("pydantic")
     told = draft(f"docs --schema some_models:Invoice {ONE} {TWO}")
     assert told.status == 0
-    assert "2 of 2 golds drafted, 1 value to decide; next: pytest-extract review" in told.out
+    assert "golds: 2 drafted (1 value to decide; next: pytest-extract review)" in told.out
     assert "b.json: draft of 2 outputs: 1 value agreed, 1 to decide: total" in told.out
     gold = Path("cases/golds/b.json")
     assert json.loads(gold.read_text()) == {"vendor": "ACME b", "total": 12.5}
@@ -47,8 +47,7 @@ def test_a_gold_that_no_output_can_make_is_named(draft):
     write({"s.json": {"type": "object", "required": ["iban"], "properties": {"iban": {"type": "string"}}}})
     told = draft(f"docs/a.txt --schema s.json {ONE} --pytest=-p --pytest=no:cacheprovider")
     assert told.status == 1
-    case = "cases/docs.extract.yaml::a[some_extractors:one]"
-    assert f"0 of 1 gold drafted\n  {case}: not drafted: the output fails the schema gate" in told.out
+    assert "golds: 1 undrafted\n  cases/golds/a.json: not drafted: the output fails the schema gate" in told.out
     assert "fix the schema or the extractor and draft again" in told.out
 
 

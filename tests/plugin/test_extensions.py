@@ -77,10 +77,12 @@ def test_what_a_folder_brings_along_holds_there_and_below(pytester, case, write_
     ("answer", "outcome", "told"),
     [
         ("Extensions.of(initials)", "passed", "*1 passed*"),
-        ("[initials]", "passed", "*1 passed*"),
-        ("(each for each in [initials])", "passed", "*1 passed*"),
-        ("7", "errors", "*pytest_extract_extensions must return*not 7"),
-        ("[len]", "errors", "*an extension is a function with a decorator*"),
+        (
+            "[initials]",
+            "errors",
+            "*conftest.py: pytest_extract_extensions must return Extensions.of(FUNCTION, ...), not *",
+        ),
+        ("Extensions.of(len)", "errors", "*an extension is a function with a decorator*"),
     ],
 )
 def test_the_hook_of_a_conftest_gives_extensions(pytester, case, run, answer, outcome, told):

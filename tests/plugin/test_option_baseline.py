@@ -75,8 +75,8 @@ FALL = "*total: 40.0 % right, was 100.0 %: *"
     [
         ([], [], 0, ["PASS. fields right *", "*1 verdict: PASS in *"], []),
         ([0, 1, 2, 3], [], 0, [NOISE, "*1 verdict: UNDECIDED in *"], ["skipped"]),
-        ([0, 1, 2, 3], ["--extract-inconclusive=pass"], 0, [NOISE], ["skipped"]),
-        ([0, 1, 2, 3], ["--extract-inconclusive=fail"], 1, [NOISE], ["failure"]),
+        ([0, 1, 2, 3], ["--extract-rule=inconclusive=warn"], 0, [NOISE], ["skipped"]),
+        ([0, 1, 2, 3], ["--extract-rule=inconclusive=fail"], 1, [NOISE], ["failure"]),
         (ALL_12, [], 1, ["WORSE. fields right *", FALL, "*1 verdict: WORSE in *"], ["failure"]),
         (ALL_12, ["-n2"], 1, ["WORSE. fields right *", FALL, "*1 verdict: WORSE in *"], ["failure"]),
     ],

@@ -115,7 +115,7 @@ def test_a_question_of_several_cases_is_asked_once_in_a_run_with_workers(pyteste
     [
         (".pytest_cache", "off", []),
         (".pytest_cache/d/extract-judge", "off", []),
-        ("extract-recordings/judge", "once", ["not recorded: 1 judge answer; *judge cannot be written: *"]),
+        ("extract-recordings/judge", "once", ["an answer of the judge is not recorded: *judge cannot be written: *"]),
     ],
 )
 @pytest.mark.filterwarnings("ignore::pytest.PytestCacheWarning")

@@ -184,7 +184,7 @@ def test_new_drafts_a_gold_that_is_not_there(pytester, run, extracted):
     extracted(RIGHT)
     lines = [
         "acme.extract.yaml d *",
-        "1 of 1 gold drafted, 6 values to decide; next: pytest-extract review",
+        "golds: 1 drafted (6 values to decide; next: pytest-extract review)",
         "  acme.gold.json: draft of 1 output: 0 values agreed, 6 to decide: vendor, total, items[[]0[]].name, *",
         "=* 1 drafted in *",
     ]
@@ -209,7 +209,7 @@ def test_a_draft_has_values_without_their_confidence(run, extracted):
 
     items = [{key: sure(value) for key, value in row.items()} for row in RIGHT["items"]]
     gold = extracted({"vendor": sure("ACME GmbH"), "total": sure(1109), "items": items}, confidence="wrapper")
-    run(DRAFT, lines=["1 of 1 gold drafted, *"])
+    run(DRAFT, lines=["golds: 1 drafted (*"])
     assert gold() == RIGHT
 
 
@@ -219,7 +219,7 @@ def test_models_that_agree_leave_only_what_they_dispute(pytester, run, extracted
     for model, output in (("a", {**RIGHT, "vendor": "ACNE GmbH"}), ("b", RIGHT)):
         (pytester.path / f"{model}.json").write_text(json.dumps(output), encoding="utf-8")
     models = ("--extract-model=a", "--extract-model=b")
-    drafted = "1 of 1 gold drafted, 1 value to decide; next: pytest-extract review"
+    drafted = "golds: 1 drafted (1 value to decide; next: pytest-extract review)"
     run(DRAFT, *models, lines=[drafted, "*gold.json: draft of 2 outputs: 5 values agreed, 1 to decide: vendor"])
     assert gold() == RIGHT
     review = json.loads(text_of(pytester, "acme.gold.review.json"))["golds"]["$"]
@@ -239,7 +239,7 @@ def test_models_that_agree_leave_only_what_they_dispute(pytester, run, extracted
 def test_a_draft_that_cannot_be_written_is_told(pytester, run, extracted, write_extractor, taken, why):
     extracted(RIGHT)
     write_extractor(f'(HERE / "{taken}").mkdir()\nreturn json.loads((HERE / "output.json").read_text())')
-    run(DRAFT, status=RED, lines=["0 of 1 gold drafted", f"  acme.gold.json: not written: *{taken}: *{why}"])
+    run(DRAFT, status=RED, lines=["golds: 1 undrafted", f"  acme.gold.json: not drafted: *{taken}: *{why}"])
     assert [path.name for path in pytester.path.glob("acme.gold*") if path.is_file()] in ([], ["acme.gold.review.json"])
 
 
@@ -257,8 +257,8 @@ def test_a_gold_that_is_not_there_is_a_mistake_but_for_drafts_of_outputs_that_pa
         run(*args, errors=1, lines=["*`gold`: no file *acme.gold.json*"])
     lines = [
         "its gold is not drafted: the output fails the schema gate: *",
-        "0 of 1 gold drafted",
-        "  acme.extract.yaml::acme: not drafted: the output fails the schema gate: *",
+        "golds: 1 undrafted",
+        "  acme.gold.json: not drafted: the output fails the schema gate: *",
         "  fix the schema or the extractor and draft again *",
     ]
     run(DRAFT, failed=1, lines=lines)

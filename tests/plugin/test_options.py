@@ -138,6 +138,7 @@ def test_a_path_counts_from_where_it_is_written(pytester, settings, monkeypatch)
         ("update-baseline baseline=b update-gold=new", "--extract-update-baseline has no effect beside --extract-update-gold*"),
         ("gate=regression update-gold=new", "--extract-gate has no effect beside --extract-update-gold*"),
         ("from=conf.txt changed=HEAD", "--extract-changed has no effect beside --extract-from*"),
+        ("from=conf.txt confirm", "--extract-confirm has no effect beside --extract-from, which calls nothing*"),
         ("from=", "--extract-from: '' must not be empty"),
         ("from=r.jsonl", "--extract-from: no such file: *r.jsonl"),
         ("from=conf.txt report=csv:conf.txt", "--extract-report: *conf.txt is what --extract-from reads*"),

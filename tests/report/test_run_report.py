@@ -79,8 +79,9 @@ SAME, FELL, DOUBTFUL = variants(80, 0), variants(8, 8, total=1, vendor="x"), var
     ids=["worse", "not worse", "doubtful", "doubtful, fail", "broken", "not run"],
 )
 def test_headline_of_a_comparison(results, inconclusive, told):
-    judged = evaluate_base([result for result in results if result.variant.model], "a", Rules())
-    found = headline(RunReport(results=results, gate="regression", judged=judged, inconclusive=inconclusive))
+    rules = Rules(inconclusive=inconclusive)
+    judged = evaluate_base([result for result in results if result.variant.model], "a", rules)
+    found = headline(RunReport(results=results, gate="regression", judged=judged))
     assert (found.tone, found.word, found.text) == (*told, judged.reasons[0])
 
 

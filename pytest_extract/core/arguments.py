@@ -101,8 +101,7 @@ def plain_json(value: object, *, strict: bool = True) -> Json:
 
     JSON is dict with str keys, list, str, int, bool, None and finite float, at most MAX_DEPTH levels deep. Taken too:
 
-    - tuples and other sequences, as lists; mappings, dataclasses, and models of pydantic and attrs (by alias), as
-      objects;
+    - tuples as lists; mappings, dataclasses, and models of pydantic (by alias) as objects;
     - subclasses (numpy's float64 is a float) as their base, an enum's member as its value;
     - Decimal as a number, of exactly its value: an integer where it has no decimal places, else the float that is
       written with the same digits;
@@ -158,12 +157,10 @@ def schema_argument(schema: object) -> Json:
 def class_schema(name: str, given: Any) -> Json:
     """Return the JSON Schema of a class of pydantic, or of a dataclass, TypedDict or `list[Invoice]`, with pydantic.
 
-    A TypeAdapter of pydantic is taken, too. Raises ConfigError that begins with `name`.
+    Raises ConfigError that begins with `name`.
     """
     is_class = isinstance(given, type) or get_origin(given) is not None
     try:
-        if _is_a(given, "pydantic", "TypeAdapter"):
-            return given.json_schema()
         if is_class and hasattr(given, "model_json_schema"):
             return given.model_json_schema()
         if is_class:
@@ -278,28 +275,18 @@ def _parts(value: Any) -> object:
         dump = partial(type(value).__pydantic_serializer__.to_python, value)
     if callable(dump):
         return _with_decimals(dump(mode="json", by_alias=True), dump(by_alias=True))
-    if hasattr(type(value), "__attrs_attrs__"):
-        return {field.name: getattr(value, field.name) for field in value.__attrs_attrs__}
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    if isinstance(value, Sequence):
-        return list(value)
     if _is_a(value, "uuid", "UUID"):
         return str(value)
     if _is_a(value, "numpy", "ndarray"):
         return list(value) if value.ndim else value[()]
-    return _of_numpy(value) if _is_a(value, "numpy", "generic") else None
-
-
-def _of_numpy(value: Any) -> object:
-    """Return a number, boolean, date or record of numpy as Python's, a date finer than microseconds in ISO 8601."""
+    if not _is_a(value, "numpy", "generic"):
+        return None
     inner = value.item()
-    if value.dtype.kind == "M" and isinstance(inner, int):
-        return str(value).rstrip("0").rstrip(".")
-    if value.dtype.kind == "f":  # a long double may have more digits
-        number = float(value)
-        return number if number == value or math.isnan(number) else None
-    return inner if value.dtype.kind in "biuVM" else None
+    if value.dtype.kind in "mM":  # nanoseconds come as an int
+        return inner if isinstance(inner, date) else None
+    return inner if type(inner) in _SCALARS else None
 
 
 def _with_decimals(dumped: Any, inner: Any) -> Any:

@@ -33,7 +33,6 @@ from pytest_extract.core.results import (
     Judge,
     Metadata,
     NamedMistake,
-    Question,
     RuleResult,
     ScoreRecord,
     Status,
@@ -43,7 +42,7 @@ from pytest_extract.core.results import (
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_json, usual, writable
-from pytest_extract.core.words import listed
+from pytest_extract.core.words import first_of, listed
 from pytest_extract.errors import ConfigError, SchemaErrors
 
 if TYPE_CHECKING:
@@ -73,7 +72,6 @@ class ScoreKeywords(TypedDict, total=False):
     """The fields of `ScoreOptions`, as keywords."""
 
     judge: Judge | None
-    answers: Mapping[str, Answer] | None
     modality: str
     gates: GateConfig | Mapping[str, Json] | None
     accept: Mapping[str, Sequence[Json]] | None
@@ -94,8 +92,7 @@ class Keywords(CompileKeywords, ScoreKeywords, total=False):
 class ScoreOptions:
     """How one output is scored; raises ConfigError for what cannot be used.
 
-    judge: asked in rounds, each open question once, but for what fields give to judges of their own; `answers`
-    (by `Question.key`) are known beforehand.
+    judge: asked in rounds, each open question once, but for what fields give to judges of their own.
     gates: as in a case. None is what a case has by default, but where a published system's semantics were asked for by
     name: its program looks neither at the root nor at the schema, and so the measures are its numbers.
     accept: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
@@ -107,7 +104,6 @@ class ScoreOptions:
     """
 
     judge: Judge | None = None
-    answers: Mapping[str, Answer] | None = None
     modality: str = "text"
     gates: GateConfig | Mapping[str, Json] | None = None
     accept: Mapping[str, Sequence[Json]] | None = None
@@ -135,7 +131,6 @@ class ScoreOptions:
             "accept": {usual(place): tuple(json_argument(f"accept.{place}", each)) for place, each in accept.items()},
             "absent": {usual(place): rule for place, rule in absent.items()},
         }
-        read["answers"] = dict(arguments.mapping("answers", self.answers))
         if self.gates is not None and not isinstance(self.gates, GateConfig):
             read["gates"] = gates = GateConfig.from_json(self.gates)
             if gates.grounded:
@@ -361,44 +356,24 @@ def _writable_result(result: FieldResult) -> FieldResult:
     return result if same else result._replace(gold=gold, extracted=extracted)
 
 
-_LONGEST_VALUE: Final = 80
-_MOST_PATHS: Final = 3
-
-
 def feedback_text(score: ScoreRecord, most: int) -> str:
-    """Write a score in a few lines: failures first, then up to `most` mistakes with gold and extracted value."""
+    """Write a score in a few lines: failures first, then up to `most` mistakes, those that have a name first."""
     fields = [result for result in score.fields if result.status is not Status.SKIPPED]
     passed = sum(result.passed for result in fields)
     lines = [f"{passed} of {len(fields)} fields are right."]
     lines += [f"The {gate.name} gate failed: {gate.why}." for gate in score.gates.failed if gate.name != "coverage"]
+    mistakes = [
+        f"- {listed([*map(str, mistake.paths)])}: {mistake.kind.replace('_', ' ')}: {mistake.text}"
+        for mistake in score.mistakes
+    ]
     named = mistakes_by_path(score.mistakes)
-    written: set[int] = set()
-    mistakes = []
     for result in compared_results(score.leaves, score.fields):
-        if result.status not in WRONG:
-            continue
-        mistake = named.get(result.path)
-        if mistake is None:
-            reason = f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""
-            mistakes.append(f"- {result.path}: {_difference(result)}{reason}")
-        elif id(mistake) not in written:  # a line for each, with all its fields
-            written.add(id(mistake))
-            paths = listed([str(path) for path in mistake.paths], _MOST_PATHS)
-            mistakes.append(f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})")
-    lines += mistakes[:most]
-    if len(mistakes) > most:
-        lines.append(f"And {len(mistakes) - most} more mistakes.")
-    return "\n".join(lines)
-
-
-def _difference(result: FieldResult) -> str:
-    found = "missing" if result.status is Status.OMISSION else _value_text(result.extracted)
-    expected = "no value" if result.status is Status.HALLUCINATION else _value_text(result.gold)
-    return f"is {found}, expected {expected}"
-
-
-def _value_text(value: Json | Missing) -> str:
-    return "nothing" if value is MISSING else short_json(value, _LONGEST_VALUE)
+        if result.status in WRONG and result.path not in named:
+            gold, extracted = (
+                "nothing" if value is MISSING else short_json(value, 80) for value in (result.gold, result.extracted)
+            )
+            mistakes.append(f"- {result.path}: is {extracted}, expected {gold}")
+    return "\n".join(lines + first_of(mistakes, most, "mistake"))
 
 
 MOST_ROUNDS: Final = 12
@@ -508,19 +483,6 @@ class Scorer:
             raise TypeError("an output without a value has a failure")
         return self._failed(gold, failure, options, parsed.wrapped)
 
-    def questions(
-        self,
-        gold: Json,
-        extracted: Json | Missing,
-        options: ScoreOptions | None = None,
-        **keywords: Unpack[ScoreKeywords],
-    ) -> tuple[Question, ...]:
-        """Return what a judge is to be asked next, each question once; empty when all is decided."""
-        options = ScoreOptions.of(options, keywords)
-        gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
-        scored = score_values(self.program, gold, extracted, options.answers or {}, options.rules, NO_JUDGE)
-        return tuple(scored.questions.values())
-
     def failed(self, gold: Json, failure: Failure, options: ScoreOptions | None = None) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
         return self._failed(json_argument("gold", gold), failure, options or ScoreOptions())
@@ -550,7 +512,7 @@ class Scorer:
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
             options = replace(options, failure=None)  # a bare value is what this gold asks for
         judge = judges_of(options.judge, self.program.judges)
-        answered: dict[str, Answer | NoAnswer] = dict(options.answers or {})
+        answered: dict[str, Answer | NoAnswer] = {}
         rules, rounds, asked = options.rules, 0, 0
         scored = score_values(self.program, gold, extracted, answered, rules, NO_JUDGE if judge is None else UNDECIDED)
         while judge is not None and scored.questions and rounds < MOST_ROUNDS:

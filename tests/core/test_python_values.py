@@ -17,7 +17,6 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-import attrs
 import numpy as np
 import pydantic
 import pydantic.dataclasses
@@ -86,12 +85,6 @@ class Checked:
     net_price: float = pydantic.Field(alias="netPrice")
 
 
-@attrs.define
-class Written:
-    x: int
-    y: int
-
-
 class Lazy(collections.abc.Mapping):
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -128,34 +121,29 @@ DRESSED = [
     (collections.UserDict(a=(1,)), {"a": [1]}),
     (types.MappingProxyType({"a": Decimal(1)}), {"a": 1}),
     (Lazy("a", "bb"), {"a": 1, "bb": 2}),
-    (collections.UserList([1, Kind.BILL]), [1, "bill"]),
-    (collections.deque([1]), [1]),
-    (range(3), [0, 1, 2]),
     (Row(Decimal("1.5"), Row(None)), {"price": 1.5, "inner": {"price": None, "inner": None}}),
     (Model(netPrice=Decimal("1.50")), {"netPrice": 1.5, "day": None}),
     (Listed(prices=[Decimal("1.50")], by_name={"a": Decimal(2)}), {"prices": [1.5], "by_name": {"a": 2}}),
     (Checked(netPrice=1.5), {"netPrice": 1.5}),
-    (Written(1, 2), {"x": 1, "y": 2}),
     ({Kind.BILL: 1}, {"bill": 1}),
     (np.int64(7), 7),
     (np.float32(0.5), 0.5),
     (np.float64(0.1), 0.1),
-    (np.longdouble(0.5), 0.5),
     (np.bool_(True), True),
     (np.str_("x"), "x"),
     (np.datetime64("2024-01-02"), "2024-01-02"),
-    (np.datetime64("2024-01-02T03:04:05", "ns"), "2024-01-02T03:04:05"),
-    (np.datetime64("2024-01-02T03:04:05.000000001"), "2024-01-02T03:04:05.000000001"),
+    (np.datetime64("2024-01-02T03:04:05"), "2024-01-02T03:04:05"),
     (np.array(5), 5),
     (np.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
-    (np.array([(1, 2.5, "x")], dtype=[("a", "i4"), ("b", "f8"), ("c", "U4")]), [[1, 2.5, "x"]]),
-    (np.array(["2024-01-02"], dtype="datetime64[ns]"), ["2024-01-02T00:00:00"]),
     (np.array([None, None], dtype=object), [None, None]),
 ]
 NONE = [
     ({1, 2}, "of type set is no JSON value"),
     (np.datetime64("NaT"), "of type datetime64"),
+    (np.datetime64(5, "ns"), "of type datetime64"),
     (np.timedelta64(1, "s"), "of type timedelta64"),
+    (np.timedelta64(1, "ns"), "of type timedelta64"),
+    (np.longdouble(0.5), "of type longdouble"),
     (np.complex64(1), "of type complex64"),
     (np.bytes_(b"x"), "of type bytes_"),
     (b"x", "of type bytes is no JSON value"),
@@ -210,7 +198,7 @@ class Loud(collections.abc.Mapping):
 
 
 def test_a_cycle_ends_and_what_a_user_s_type_raises_is_told():
-    rows = collections.UserList([])
+    rows = []
     rows.append(collections.UserDict(a=rows))
     with pytest.raises(NoJsonType, match="contains itself"):
         plain_json(rows)
@@ -328,7 +316,6 @@ SCHEMAS = {
     "model": Invoice,
     "dataclass": Bill,
     "typed-dict": Typed,
-    "adapter": pydantic.TypeAdapter(Invoice),
     "without-types": {"type": "object", "properties": {name: {} for name in JSON}},
     "mapping": types.MappingProxyType({"type": "object", "properties": types.MappingProxyType({"due": {}})}),
 }

@@ -98,14 +98,6 @@ def test_a_judge_may_say_why_it_decided_nothing_and_without_one_the_reason_says_
     assert (leaf.status, leaf.reason) == (Status.JUDGE_ERROR, NO_JUDGE)
 
 
-def test_callers_may_drive_the_rounds_themselves():
-    scorer = compile_schema(obj(a=JUDGED))
-    (question,) = scorer.questions({"a": "x"}, {"a": "y"})
-    answers = {question.key: JudgeAnswer(1.0)}
-    assert scorer.questions({"a": "x"}, {"a": "y"}, answers=answers) == ()
-    assert scorer.score({"a": "x"}, {"a": "y"}, answers=answers).measures["pass_rate"] == 1.0
-
-
 @pytest.mark.parametrize(("mode", "passed"), [("exact", False), ("fuzzy", True)])
 def test_a_mode_without_judge_decides_at_once(mode, passed):
     scorer = compile_schema(obj(a=JUDGED), judge_mode=mode)
@@ -190,7 +182,9 @@ def test_rows_are_paired_by_the_judge_that_the_array_names():
 
 def test_the_same_pair_is_another_question_for_another_judge_and_a_panel_asks_each_its_own():
     scorer = compile_schema(obj(a=BY_YES, b=JUDGED), extensions=OWN)
-    asked = scorer.questions({"a": "x", "b": "x"}, {"a": "y", "b": "y"})
+    judge = Recorder(lambda question: None)
+    scorer.score({"a": "x", "b": "x"}, {"a": "y", "b": "y"}, judge=Panel(default=judge))
+    (asked,) = judge.batches
     assert [question.judge for question in asked] == ["yes", ""]
     assert scorer.judges == {"yes": yes}
     assert Panel(default=no, named={"yes": yes})(asked) == [Verdict(1.0, "yes to a"), Verdict(0.0, "no")]

@@ -5,7 +5,7 @@ Every configuration mistake ends here, before any document is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Real
@@ -267,8 +267,6 @@ def _never_raising(compare: Callable[[Json, Json], float]) -> Callable[[Json, Js
 MOST_EAGER: Final = 5_000
 """Nodes that are compiled ahead of any document: a few recursive definitions unfold to millions."""
 DEEPEST_EAGER: Final = 60
-DEEPEST_ROW: Final = 4
-"""Levels of a row whose metrics a judge that pairs rows gets to read."""
 _SCALAR_TYPES: Final = ("string", "number", "integer", "boolean", "null")
 
 
@@ -673,23 +671,17 @@ def _holds_values(items: Node) -> bool:
     return isinstance(items, Leaf | Skip) and not items.skipped
 
 
-def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[str, str]]:
-    """Return (pattern below the row, metric) of an item's fields, for the judge to read."""
-    match node:
-        case Leaf():
-            names = " + ".join(metric.metric.name for metric in node.checks)
-            return [(prefix or "$", names)] if names else []
-        case Object() if depth < DEEPEST_ROW:
-            found = []
-            for name, inner in node.properties.items():
-                found += _metric_names(inner, f"{prefix}.{name}" if prefix else name, depth + 1)
-            return found
-        case Array() if depth < DEEPEST_ROW:
-            return _metric_names(node.items, f"{prefix}[]", depth + 1)
-        case Union() if node.branches:
-            return _metric_names(node.branches[0][1], prefix, depth + 1)
-        case Object() | Array() | Union() | Skip() | RecursiveRef():
-            return []
+def _metric_names(node: Node, place: str = ROOT) -> Iterator[tuple[str, str]]:
+    """Yield (pattern below the row, metrics) of an item's fields, for the judge to read; of a choice, the first."""
+    if isinstance(node, Leaf) and node.checks:
+        yield place, " + ".join(check.metric.name for check in node.checks)
+    elif isinstance(node, Object):
+        for name, inner in node.properties.items():
+            yield from _metric_names(inner, path_below(place, name))
+    elif isinstance(node, Array):
+        yield from _metric_names(node.items, path_below(place, None))
+    elif isinstance(node, Union):
+        yield from _metric_names(node.branches[0][1], place)
 
 
 def _as_property(node: Node) -> Node:

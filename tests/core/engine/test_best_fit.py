@@ -414,7 +414,8 @@ def test_an_undecided_row_of_weight_0_is_no_row_that_is_wrong():
 def test_a_judge_is_asked_about_the_rows_that_are_paired_only():
     scorer = compile_schema(table(id=INTEGER, text=JUDGED), semantics="default")
     gold = [{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]
-    questions = scorer.questions(gold, [{"id": 2, "text": "deux"}, {"id": 1, "text": "un"}])
+    questions = []
+    scorer.score(gold, [{"id": 2, "text": "deux"}, {"id": 1, "text": "un"}], judge=questions.extend)
     assert {(question.gold, question.extracted) for question in questions} == {("one", "un"), ("two", "deux")}
 
 

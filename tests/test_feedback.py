@@ -30,14 +30,14 @@ WRONG = {"vendor": "Beta", "total": 12345, "date": "2024-03-05", "po": "77", "it
 def test_feedback_names_each_mistake_with_both_values():
     assert score(SCHEMA, GOLD, WRONG).feedback().splitlines() == [
         "0 of 5 fields are right.",
-        "- date: day and month: day and month were swapped",
-        "- items[1].name, items[1].price: missing row: row 1 is missing",
-        "- total: power of ten: 10 times the gold",
-        "- po: invented: the gold has no value",
-        '- vendor: is "Beta", expected "ACME"',
+        '- vendor: is "Beta", expected "ACME" (texts differ from character 1 on)',
+        "- total: is 12345, expected 1234.5 (power of ten: 10 times the gold)",
+        '- date: is "2024-03-05", expected "2024-05-03" (day and month: day and month were swapped)',
+        '- po: is "77", expected no value (invented: the gold has no value)',
+        '- items[1].name, items[1].price: is missing, expected "b" (missing row: row 1 is missing)',
     ]
     short = score(SCHEMA, GOLD, WRONG).feedback(most=2)
-    assert short.endswith("… and 3 more mistakes")
+    assert short.endswith("And 3 more mistakes.")
     assert len(short.splitlines()) == 4
     assert len(score(SCHEMA, {"vendor": "x" * 500}, {"vendor": "y" * 500}).feedback()) < 400
 

@@ -42,7 +42,7 @@ from pytest_extract.core.results import (
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_json, usual, writable
-from pytest_extract.core.words import first_of, listed
+from pytest_extract.core.words import listed
 from pytest_extract.errors import ConfigError, SchemaErrors
 
 if TYPE_CHECKING:
@@ -356,24 +356,44 @@ def _writable_result(result: FieldResult) -> FieldResult:
     return result if same else result._replace(gold=gold, extracted=extracted)
 
 
+_LONGEST_VALUE: Final = 80
+_MOST_PATHS: Final = 3
+
+
 def feedback_text(score: ScoreRecord, most: int) -> str:
-    """Write a score in a few lines: failures first, then up to `most` mistakes, those that have a name first."""
+    """Write a score in a few lines: failures first, then up to `most` mistakes with gold and extracted value."""
     fields = [result for result in score.fields if result.status is not Status.SKIPPED]
     passed = sum(result.passed for result in fields)
     lines = [f"{passed} of {len(fields)} fields are right."]
     lines += [f"The {gate.name} gate failed: {gate.why}." for gate in score.gates.failed if gate.name != "coverage"]
-    mistakes = [
-        f"- {listed([*map(str, mistake.paths)])}: {mistake.kind.replace('_', ' ')}: {mistake.text}"
-        for mistake in score.mistakes
-    ]
     named = mistakes_by_path(score.mistakes)
+    written: set[int] = set()
+    mistakes = []
     for result in compared_results(score.leaves, score.fields):
-        if result.status in WRONG and result.path not in named:
-            gold, extracted = (
-                "nothing" if value is MISSING else short_json(value, 80) for value in (result.gold, result.extracted)
-            )
-            mistakes.append(f"- {result.path}: is {extracted}, expected {gold}")
-    return "\n".join(lines + first_of(mistakes, most, "mistake"))
+        if result.status not in WRONG:
+            continue
+        mistake = named.get(result.path)
+        if mistake is None:
+            reason = f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""
+            mistakes.append(f"- {result.path}: {_difference(result)}{reason}")
+        elif id(mistake) not in written:  # a line for each, with all its fields
+            written.add(id(mistake))
+            paths = listed([str(path) for path in mistake.paths], _MOST_PATHS)
+            mistakes.append(f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})")
+    lines += mistakes[:most]
+    if len(mistakes) > most:
+        lines.append(f"And {len(mistakes) - most} more mistakes.")
+    return "\n".join(lines)
+
+
+def _difference(result: FieldResult) -> str:
+    found = "missing" if result.status is Status.OMISSION else _value_text(result.extracted)
+    expected = "no value" if result.status is Status.HALLUCINATION else _value_text(result.gold)
+    return f"is {found}, expected {expected}"
+
+
+def _value_text(value: Json | Missing) -> str:
+    return "nothing" if value is MISSING else short_json(value, _LONGEST_VALUE)
 
 
 MOST_ROUNDS: Final = 12

@@ -30,7 +30,7 @@ WRONG = {"vendor": "Beta", "total": 12345, "date": "2024-03-05", "po": "77", "it
 def test_feedback_names_each_mistake_with_both_values():
     assert score(SCHEMA, GOLD, WRONG).feedback().splitlines() == [
         "0 of 5 fields are right.",
-        '- vendor: is "Beta", expected "ACME" (texts differ from character 1 on)',
+        '- vendor: is "Beta", expected "ACME"',
         "- total: is 12345, expected 1234.5 (power of ten: 10 times the gold)",
         '- date: is "2024-03-05", expected "2024-05-03" (day and month: day and month were swapped)',
         '- po: is "77", expected no value (invented: the gold has no value)',

@@ -301,7 +301,7 @@ def _alike(gold: _Rows, extracted: _Rows) -> list[tuple[int, int]]:
 def _cut(gold: _Rows, extracted: _Rows, pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the rows of both sides that go in one call: pieces of the shorter side, each with what belongs to it.
 
-    That are the partners of its rows in `pairs`, and of the rows without partner those that are next in order.
+    These are the partners of its rows in `pairs`, and of the rows without a partner those that are next in order.
     """
     if len(gold) > len(extracted):
         yield from ((one, other) for other, one in _cut(extracted, gold, [(j, i) for i, j in pairs]))

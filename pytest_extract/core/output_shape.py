@@ -29,7 +29,6 @@ Unit: TypeAlias = Literal["page", "point", "inch"]
 UNITS: Final[tuple[Unit, ...]] = ("page", "point", "inch")
 SHAPE_KEYS: Final = ("values", "wrapper", "confidence", "citations", "scale", "first_page", "unit")
 WRAPPER_KEYS: Final = ("value", "confidence", "citations")
-_MOST_NOTED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +236,7 @@ def unwrap(output: Json, shape: OutputShape | None, reported: ReportedMetadata |
             reader.problems += _unknown_places(value, given)
         reader.read_beside(value, (reported.confidence, _BESIDE), (reported.citations, _BESIDE))
     if problems := reader.problems:
-        told = "; ".join(first_of(problems, _MOST_NOTED))
+        told = "; ".join(first_of(problems, 3))
         notes.append(f"`confidence`: {len(problems):,} cannot be read: {told}")
     return Unwrapped(value, reader.found, tuple(notes))
 

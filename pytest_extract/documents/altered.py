@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pytest_extract.core.metrics.dates import read_iso
 from pytest_extract.core.metrics.numbers import LOCALES, read_written
 from pytest_extract.core.values import FieldPath, Json, is_number, iter_leaves, short_repr, value_at
+from pytest_extract.core.words import listed
 from pytest_extract.documents import HTML, Document, DocumentError, html_with
 
 if TYPE_CHECKING:
@@ -118,8 +119,7 @@ def _without(document: Document, how: str, gold: Json) -> bytes:
         raise DocumentError(f"{shown} cannot be taken out of the document: it can be read all the same")
     lost = sorted(str(place) for place in _found(document, gold) - _found(left, gold) if place != path)
     if lost:
-        others = f" and {len(lost) - 1} others" if len(lost) > 1 else ""
-        raise DocumentError(f"{shown} cannot be taken out of the document alone: {lost[0]}{others} would go")
+        raise DocumentError(f"{shown} cannot be taken out of the document alone: {listed(lost)} would go")
     return left.bytes
 
 

@@ -568,8 +568,6 @@ _NEAR: Final = 3
 _LEAST_ROWS: Final = 3
 _LEAST_VALUES: Final = 2
 _LEAST_SHARE: Final = 0.25
-_MOST_SHOWN: Final = 3
-_WIDTH: Final = 60
 
 
 def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]]:
@@ -605,11 +603,11 @@ def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]
     for path, (count, _) in lists.items():
         if missing := [lines[index] for index in sorted(near[path] - known)]:
             named = [
-                f"{'' if page is None else f'page {page}, '}line {number} {short_repr(' '.join(text.split()), _WIDTH)}"
+                f"{'' if page is None else f'page {page}, '}line {number} {short_repr(' '.join(text.split()), 60)}"
                 for page, number, text in missing
             ]
             verb = "1 more line looks like one" if len(missing) == 1 else f"{len(missing)} more lines look like some"
-            yield FieldPath(path), f"has {count} rows; {verb}: {'; '.join(first_of(named, _MOST_SHOWN))}"
+            yield FieldPath(path), f"has {count} rows; {verb}: {'; '.join(first_of(named, 3))}"
 
 
 def _lines_like(lines: Sequence[str], taken: set[int]) -> set[int]:

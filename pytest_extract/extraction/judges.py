@@ -14,7 +14,6 @@ import json
 import secrets
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -31,7 +30,7 @@ from pytest_extract.core.judges import Decision, alignment, checked_answer, chec
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.parse import FitRank, parse_output
 from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Question
-from pytest_extract.core.values import MISSING, Json, canonical_json, short_repr, text_digest
+from pytest_extract.core.values import MISSING, Json, canonical_json, fold_case, short_repr, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.call import BackgroundLoop, awaited, usage_of
 from pytest_extract.extraction.litellm import LlmError, Retry, check_call_options, complete, response_format, started
@@ -39,17 +38,6 @@ from pytest_extract.extraction.provider_errors import Outage, summary
 
 Ask: TypeAlias = Callable[[Sequence[Question]], Sequence[Decision]]
 """Decisions in the order and number of the questions; never raises for what a model or provider did."""
-
-
-def folded(value: Json) -> Json:
-    """Return the value with every text (keys too) in NFC, casefolded, its white space folded and trimmed."""
-    if isinstance(value, str):
-        return " ".join(unicodedata.normalize("NFC", value).casefold().split())
-    if isinstance(value, list):
-        return [folded(item) for item in value]
-    if isinstance(value, dict):
-        return {folded(key): folded(item) for key, item in value.items()}
-    return value
 
 
 def user_judge(
@@ -301,7 +289,7 @@ def _alike(gold: _Rows, extracted: _Rows) -> list[tuple[int, int]]:
 def _cut(gold: _Rows, extracted: _Rows, pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the rows of both sides that go in one call: pieces of the shorter side, each with what belongs to it.
 
-    That are the partners of its rows in `pairs`, and of the rows without partner those that are next in order.
+    These are the partners of its rows in `pairs`, and of the rows without a partner those that are next in order.
     """
     if len(gold) > len(extracted):
         yield from ((one, other) for other, one in _cut(extracted, gold, [(j, i) for i, j in pairs]))
@@ -368,7 +356,7 @@ class LlmJudge:
         """
         (question,) = batch
         gold, extracted = (
-            {at: quoted(folded(row)) for at, row in enumerate(side)} for side in (question.gold, question.extracted)
+            {at: fold_case(quoted(row)) for at, row in enumerate(side)} for side in (question.gold, question.extracted)
         )
         pairs: list[tuple[int, int]] = []
         calls = 0

@@ -27,7 +27,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.parse import finish_of
+from pytest_extract.core.parse import finish_of, line_column
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.schema.source import map_parts
 from pytest_extract.core.values import Json
@@ -394,8 +394,8 @@ def prompt_mistakes(prompt: str, *, has_question: bool) -> Iterator[str]:
         elif not escaped and name == "question" and not has_question:
             problem = f"{whole} stands for the `question` of a case, and there is none"
         if problem:
-            before = prompt[: found.start()]
-            yield f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: {problem}"
+            line, column = line_column(prompt, found.start())
+            yield f"{line}:{column}: {problem}"
 
 
 def messages(

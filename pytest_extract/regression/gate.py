@@ -18,7 +18,6 @@ the others confirm.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -416,11 +415,11 @@ _MOST_KINDS: Final = 3
 
 
 def _worse_texts(facts: Facts) -> list[str]:
-    """Return why the answer is WORSE: falls of the mean, dead cases, other falls beyond noise, broken hard rules."""
+    """Return why the answer is WORSE: falls of the mean, dead cases, broken hard rules, other falls beyond noise."""
     found = [test for test in facts.tests if test.significant]
     falls, means = _fall_texts(facts, found), sum(test.subject is Subject.OVERALL for test in found)
     dead = [_dead_text(each) for each in facts.collapses if each.weight is Weight.WORSE]
-    return [*falls[:means], *dead, *falls[means:], *_rule_texts(facts)]
+    return [*falls[:means], *dead, *_rule_texts(facts), *falls[means:]]
 
 
 def _dead_text(found: Collapse) -> str:
@@ -476,14 +475,23 @@ def level_text(effect: Effect) -> str:
 
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:
-    """Return `; new mistakes: 10 power of ten, 2 truncated`, the commonest kinds; empty if no mistake has a name."""
+    """Return `; new mistakes: 10 power of ten (1,000 times the gold), 2 affix`; empty if no mistake has a name.
+
+    These are the commonest kinds; what a kind means here is said where it is the same for all of several values.
+    """
     named = {  # a mistake of several values, such as swapped columns, once
-        (change.case, change.mistake.paths): change.mistake.kind
+        (change.case, change.mistake.paths): change.mistake
         for change in changes
         if change.after < change.before and change.mistake is not None
     }
-    kinds = Counter(named.values()).most_common(_MOST_KINDS)
-    told = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in kinds)
+    texts: dict[str, list[str]] = {}
+    for mistake in named.values():
+        texts.setdefault(mistake.kind.replace("_", " "), []).append(mistake.text)
+    ranked = sorted(texts.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_KINDS]
+    told = ", ".join(
+        f"{len(found):,} {kind}" + (f" ({found[0]})" if len(found) > 1 and len({*found}) == 1 else "")
+        for kind, found in ranked
+    )
     return f"; new mistakes: {told}" if told else ""
 
 

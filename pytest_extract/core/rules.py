@@ -114,8 +114,6 @@ def parse_rule(text: str) -> tuple[str, ast.Compare]:
     return python, tree
 
 
-_LONGEST_TEXT: Final = 200
-"""Characters of the longest text that may be a number or a date."""
 _CODE: Final = re.compile(r"[+-]?0\d")
 """How a text begins that has digits and is no number, such as a postal code."""
 CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_UP)
@@ -157,8 +155,6 @@ _reader_of_texts: Final = cache(partial(_reader, params={}))
 
 
 def _in_text(text: str, *metrics: str) -> Decimal | PartialDate | None:
-    if len(text) > _LONGEST_TEXT:
-        return None
     readings = (_reader_of_texts(metric)(text) for metric in metrics)
     return next((found for found in readings if found is not None), None)
 

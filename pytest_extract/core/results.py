@@ -301,18 +301,12 @@ class RuleResult:
     """One rule across the fields of an output: what was computed, and what came of it.
 
     name: the rule as it is written, and the array for each of whose rows it is computed.
-    message: both sides as computed, in the first row that breaks the rule, or why they were not.
-    left, right: both sides there, as text; None where they were not computed.
-    broken, checked: rows that break the rule, of how many; both count 1 for a rule over the document as a whole.
+    message: both sides as computed, in the first row that breaks the rule, and how many rows do; or why they were not.
     """
 
     name: str
     status: RuleStatus
     message: str
-    left: str | None = None
-    right: str | None = None
-    broken: int = 0
-    checked: int = 0
 
     @property
     def fails(self) -> bool:

@@ -114,8 +114,6 @@ def parse_rule(text: str) -> tuple[str, ast.Compare]:
     return python, tree
 
 
-_LONGEST_TEXT: Final = 200
-"""Characters of the longest text that may be a number or a date."""
 _CODE: Final = re.compile(r"[+-]?0\d")
 """How a text begins that has digits and is no number, such as a postal code."""
 CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_UP)
@@ -157,8 +155,6 @@ _reader_of_texts: Final = cache(partial(_reader, params={}))
 
 
 def _in_text(text: str, *metrics: str) -> Decimal | PartialDate | None:
-    if len(text) > _LONGEST_TEXT:
-        return None
     readings = (_reader_of_texts(metric)(text) for metric in metrics)
     return next((found for found in readings if found is not None), None)
 
@@ -447,15 +443,13 @@ def indices_of(place: Sequence[Step], steps: Steps) -> Indices:
 
 
 class Row(NamedTuple):
-    """What a rule gave in one row: `left` and `right`, both sides as texts, or a message why there are none.
+    """What a rule gave in one row: a message with both sides, or why there are none.
 
     unchecked: the values cannot be computed with; not_applicable: one of them is null or missing.
     """
 
     status: RuleStatus
     message: str
-    left: str | None = None
-    right: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -487,15 +481,7 @@ class CompiledRule:
             more = "" if extracted is MISSING else "; not so in the gold"
         elif told.status in (RuleStatus.BROKEN, RuleStatus.HELD) and len(rows) > max(1, len(held)):
             more = f"; {len(broken or held):,} of {len(rows):,} rows"
-        return RuleResult(
-            name=self.name,
-            status=told.status,
-            message=told.message + more,
-            left=told.left,
-            right=told.right,
-            broken=len(broken),
-            checked=len(held) + len(broken),
-        )
+        return RuleResult(name=self.name, status=told.status, message=told.message + more)
 
     def _computes_more(self, gold: Json | Missing, rows: Sequence[Row]) -> bool:
         """Whether the gold has values for the rule where these rows, of an output, have none."""
@@ -530,13 +516,12 @@ class CompiledRule:
             of_whole = all(side == side.to_integral_value() for side in (left, right))
             rel = self.rel if self.rel is not None else Decimal(0) if of_whole else _NOISE
             off = off if abs(off) > max(self.tolerance, rel * max(abs(left), abs(right))) else Decimal(0)
-        texts = operand_text(left), operand_text(right)
-        pairs = zip(self.sides, texts, strict=True)
-        shown = ", ".join(f"{side.text} = {text}" for side, text in pairs if not side.is_constant)
+        pairs = zip(self.sides, (left, right), strict=True)
+        shown = ", ".join(f"{side.text} = {operand_text(value)}" for side, value in pairs if not side.is_constant)
         is_off = self.sign is ast.Eq and off and isinstance(left, Decimal)
         apart = f" (off by {operand_text(abs(off))})" if is_off else ""
         holds = COMPARISONS[self.sign](off, 0)
-        return Row(RuleStatus.HELD if holds else RuleStatus.BROKEN, f"{row}{shown}{apart}", *texts)
+        return Row(RuleStatus.HELD if holds else RuleStatus.BROKEN, f"{row}{shown}{apart}")
 
 
 RuleSet: TypeAlias = tuple[CompiledRule, ...]

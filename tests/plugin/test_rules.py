@@ -106,10 +106,10 @@ def test_a_broken_rule_fails_the_case_and_is_in_every_report(pytester, run):
     assert 'rules_held" value="0.333333"' in junit
     (attempt,) = results(pytester, "jsonl")[0].attempts
     assert [breach.what for breach in attempt.breaches] == [f"rules.{SUM}", f"rules.{PERIOD}"]
-    assert [(rule.name, rule.status, rule.left) for rule in attempt.score.rules] == [
-        ("count(items) == item_count", "held", "2"),
-        (SUM, "broken", "1,240"),
-        (PERIOD, "unchecked", None),
+    assert [(rule.name, rule.status) for rule in attempt.score.rules] == [
+        ("count(items) == item_count", "held"),
+        (SUM, "broken"),
+        (PERIOD, "unchecked"),
     ]
 
 

@@ -27,6 +27,7 @@ from pytest_extract.core.mistakes.values import is_power_of_ten, read_amount
 from pytest_extract.core.parse import IN_RESPONSE, is_response, parse_output
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, fold, path_text, same
+from pytest_extract.core.words import listed
 
 MOST_ROWS: Final = 5_000
 """Lists with more rows are not searched for mistakes of rows."""
@@ -250,7 +251,7 @@ def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
 @output_kind(
     {"items": [_BOLT, _NUT]},
     {"items": [{"name": "Bolt Nut"}]},
-    "rows 0 and 1 were merged into one",
+    "rows 0, 1 were merged into one",
 )
 def merged_rows(output: ComparedOutput) -> Iterator[Found]:
     """Rows merged into one, or one split into several."""
@@ -259,10 +260,10 @@ def merged_rows(output: ComparedOutput) -> Iterator[Found]:
         missing, extra = pair.loose
         for i, parts in _made_of(gold, extracted, extra, dict(pairs)):
             rows = [each for j in parts for each in output.failing_from[*at, j]]
-            yield [*output.failing_at[*path, i], *rows], f"row {i} was split into rows {_listed(parts)}"
+            yield [*output.failing_at[*path, i], *rows], f"row {i} was split into rows {listed([*map(str, parts)])}"
         for j, parts in _made_of(extracted, gold, missing, {j: i for i, j in pairs}):
             rows = [each for i in parts for each in output.failing_at[*path, i]]
-            yield [*rows, *output.failing_from[*at, j]], f"rows {_listed(parts)} were merged into one"
+            yield [*rows, *output.failing_from[*at, j]], f"rows {listed([*map(str, parts)])} were merged into one"
 
 
 def _made_of(
@@ -286,10 +287,6 @@ def _made_of(
 def _texts_in(row: Json) -> list[str]:
     values = row.values() if isinstance(row, dict) else [row]
     return [text for value in values if isinstance(value, str) and len(text := fold(value)) > 1]
-
-
-def _listed(indices: Sequence[int]) -> str:
-    return f"{', '.join(map(str, indices[:-1]))} and {indices[-1]}"
 
 
 # --- values of other places

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.numbers import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
 from pytest_extract.core.mistakes import values_kind
-from pytest_extract.core.values import MISSING, Json, Missing, a_type, fold, is_number, json_type
+from pytest_extract.core.values import MISSING, Json, Missing, a_type, fold, is_number, json_type, short_json
 from pytest_extract.core.words import plural
 
 # --- dates and times
@@ -303,13 +303,13 @@ def _is_placeholder(value: Json | Missing) -> bool:
     return not text or text.replace(" ", "") in _NOTHING or bool(_NOT_GIVEN.fullmatch(text.strip(".")))
 
 
-@values_kind(None, "N/A", "“N/A” stands for no value")
+@values_kind(None, "N/A", '"N/A" stands for no value')
 def placeholder(gold: Json, extracted: Json) -> str:
     """Text such as "N/A" in place of no value, or of the value."""
     if _is_placeholder(extracted):
-        return f"“{extracted}” stands for no value"
+        return f"{short_json(extracted)} stands for no value"
     if _is_placeholder(gold) and (extracted is None or extracted is MISSING):
-        return f"“{gold}” stands for no value"
+        return f"{short_json(gold)} stands for no value"
     return ""
 
 
@@ -320,8 +320,6 @@ _MOST_TEXT: Final = 100_000
 """Characters of two texts together from which on they are not compared."""
 _LONGEST_MARKED_UP: Final = 4_000
 """Characters of two texts together from which on no markup is looked for."""
-_MOST_SHOWN: Final = 40
-"""Characters of an affix that are shown."""
 
 
 def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
@@ -329,10 +327,6 @@ def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
     if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
         return None
     return (gold, extracted) if len(gold) + len(extracted) <= _MOST_TEXT else None
-
-
-def _quoted(text: str) -> str:
-    return f"“{text if len(text) <= _MOST_SHOWN else f'{text[: _MOST_SHOWN - 1]}…'}”"
 
 
 _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -440,14 +434,14 @@ def truncated(gold: str, extracted: str) -> str:
     return f"cut after {len(cut):,} of {len(whole):,} characters"
 
 
-@values_kind("4711", "Invoice No.: 4711", "“Invoice No.:” was kept")
+@values_kind("4711", "Invoice No.: 4711", '"Invoice No.:" was kept')
 def affix(gold: Json, extracted: Json) -> str:
     """Label, title, unit or suffix kept or lost, or a unit replaced."""
     one, other = read_amount(gold), read_amount(extracted)
     units = (one.around, other.around) if one and other and one.value == other.value else ("", "")
     if not isinstance(gold, str) or not isinstance(extracted, str):
         unit, what = units[0] or units[1], "kept" if isinstance(extracted, str) else "lost"
-        return f"{_quoted(unit)} beside the number was {what}" if unit else ""
+        return f"{short_json(unit)} beside the number was {what}" if unit else ""
     short, long = sorted((fold(gold), fold(extracted)), key=len)
     if (len(short) < 2 and not short.isdecimal()) or len(gold) + len(extracted) > _MOST_TEXT:
         return ""
@@ -456,7 +450,7 @@ def affix(gold: Json, extracted: Json) -> str:
         before, after = long[: match.start()], long[match.end() :]
         if not _within_word(before[-1:], short[0]) and not _within_word(short[-1], after[:1]):
             around = [each for each in (before.strip(), after.strip()) if each]
-            return f"{_quoted(' … '.join(around))} was {what}" if around else ""
+            return f"{short_json(' … '.join(around))} was {what}" if around else ""
     return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
 
 

@@ -315,7 +315,7 @@ def test_a_large_document_is_read_once():
     rule = compile_schema(SCHEMA, semantics="default", rules=["rows[].x <= sum(rows[].x)"]).rules[0]
     setprofile(lambda _frame, event, _arg: counted.update([event]))
     try:
-        assert rule.result({"rows": rows}, {"rows": rows}).checked == len(rows)
+        assert rule.result({"rows": rows}, {"rows": rows}).status is HELD
     finally:
         setprofile(None)
     assert counted["call"] < 200 * len(rows)

@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from pytest_extract.core.schema.source import Ref, RefLayer, SchemaSource, escape, map_children
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import Json, json_type, same
+from pytest_extract.core.values import Json, json_type, same, same_key
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.resolve import as_json_schema, with_null
 
@@ -82,8 +81,24 @@ class StrictSchema:
         return value
 
     def _fits(self, value: Json, branch: dict[str, Any]) -> bool:
+        """Whether the strict schema of a branch, which has its type, allows a value."""
         definitions = self.loose.get("$defs", {})
-        return Validator(_closed({**branch, "$defs": definitions}, definitions)).is_valid(value)
+
+        def fits(part: Json, node: Any) -> bool:
+            alike = (each for each in _branches(node, definitions) if type_fits(_listed(each["type"]), part))
+            return any(self._fits(part, each) for each in alike)
+
+        if "enum" in branch:
+            return same_key(value) in map(same_key, branch["enum"])
+        if isinstance(value, dict):
+            properties = branch["properties"]
+            if value.keys() != properties.keys():
+                return False
+            absent = _or_absent(branch, definitions)
+            return all(
+                (part is None and name in absent) or fits(part, properties[name]) for name, part in value.items()
+            )
+        return not isinstance(value, list) or all(fits(part, branch["items"]) for part in value)
 
 
 def strict_schema(schema: Json) -> StrictSchema:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
+from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape, map_children
 from pytest_extract.core.schema.tree import type_fits
 from pytest_extract.core.values import Json, json_type, same_key
 from pytest_extract.errors import SchemaError
@@ -45,8 +45,6 @@ _TYPES: Final = (*_SCALARS, "object", "array")
 _NULL: Final[Mapping[str, Json]] = {"type": "null"}
 _WRAPPER: Final = "value"
 _MOST_COMBINATIONS: Final = 100
-_OPTIONAL: Final = "\0optional"
-"""The keys of an object that may be left out, while its schema is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +84,8 @@ class StrictSchema:
 
     def _is_absent(self, name: str, branch: dict[str, Any]) -> bool:
         """Whether null stands for a key that is not there."""
-        return name in branch[_OPTIONAL] and not _accepts_null(branch["properties"][name], self.definitions)
+        optional = branch["properties"].keys() - branch["required"]
+        return name in optional and not _accepts_null(branch["properties"][name], self.definitions)
 
     def _fits(self, value: Json, branch: Any) -> bool:
         if not type_fits(_listed(branch["type"]), value):
@@ -148,7 +147,7 @@ class _Maker:
             root = {**behind, **_notes([root])}
         wrapped = root.get("type") != "object"
         if wrapped:
-            root = {"type": "object", "properties": {_WRAPPER: root}, _OPTIONAL: []}
+            root = {"type": "object", "properties": {_WRAPPER: root}, "required": [_WRAPPER]}
         sent = _final(root, self._definitions)
         if self._definitions:
             sent["$defs"] = {name: _final(node, self._definitions) for name, node in self._definitions.items()}
@@ -289,8 +288,11 @@ class _Maker:
             raise _unsayable(f"the key {missing[0]!r} is required and not described", at)
         if not properties and closed is None:
             raise _unsayable("an object with any keys", at)
-        optional = [name for name in properties if name not in required]
-        return {"type": "object", "properties": properties, _OPTIONAL: optional}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": [name for name in properties if name in required],
+        }
 
     def _array_node(self, at: str, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
         """Return the schema of a list; where each place has a schema of its own, an item may be that of any place."""
@@ -379,19 +381,15 @@ def _accepts_null(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> bo
     return any("null" in _listed(branch["type"]) for branch in _branches(node, definitions))
 
 
-def _final(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+def _final(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema in which all keys are required, and an optional one may be null instead."""
-    made = {name: value for name, value in node.items() if name != _OPTIONAL}
-    if "items" in node:
-        made["items"] = _final(node["items"], definitions)
-    if "anyOf" in node:
-        made["anyOf"] = [_final(branch, definitions) for branch in node["anyOf"]]
+    made = map_children(node, "", lambda child, _: _final(child, definitions))
     if "properties" in node:
-        properties = {name: _final(child, definitions) for name, child in node["properties"].items()}
-        for name in node[_OPTIONAL]:
-            if not _accepts_null(node["properties"][name], definitions):
+        properties = made["properties"]
+        for name, child in node["properties"].items():
+            if name not in node["required"] and not _accepts_null(child, definitions):
                 properties[name] = _or_null(properties[name])
-        made |= {"properties": properties, "required": [*properties], "additionalProperties": False}
+        made |= {"required": [*properties], "additionalProperties": False}
     return made
 
 

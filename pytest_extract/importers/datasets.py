@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.edit import new_text
-from pytest_extract.cases.schemas import wrapped_schema
+from pytest_extract.cases.schemas import schema_at, wrapped_schema
 from pytest_extract.cases.sources import read_value
 from pytest_extract.core.metrics.dates import read_iso
-from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import FieldPath, Json, iter_leaves, pattern_of, value_at
 from pytest_extract.errors import CaseFileError, ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
@@ -77,11 +76,9 @@ def _schema_in(folder: Path) -> tuple[Path, str, Json]:
     files = sorted(folder.glob("*-schema.json"))
     if len(files) > 1:
         raise ConfigError(f"{folder}: holds several schemas: {', '.join(file.name for file in files)}")
-    value = read_value(files[0])
-    inner = wrapped_schema(value)
-    if inner is None:
-        return files[0], "", value
-    return files[0], f"#/{inner}", SchemaSource(value).at(f"/{inner}")
+    inner = wrapped_schema(read_value(files[0]))
+    pointer = "" if inner is None else f"/{inner}"
+    return files[0], pointer and f"#{pointer}", schema_at(files[0], pointer)
 
 
 _SUFFIX: Final = ".test.json"

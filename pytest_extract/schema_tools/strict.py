@@ -1,23 +1,22 @@
 """A JSON Schema as the strict modes of providers take it, and the way back from an answer to the schema.
 
 Every object is closed and requires all its keys. A key that the schema does not require may be null instead; such a
-null is left out again where the schema itself allows none. Objects of an `allOf`, and beside a `$ref`, become one, and
-references lead to `$defs`. What cannot be said so is refused with its place: better no answer than one to another
-schema.
+null is left out again where the schema itself allows none. Composition (`allOf`, keywords beside `$ref` and `anyOf`) is
+merged, and references lead to `$defs`.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pytest_extract.core.schema.source import Ref, RefLayer, SchemaSource, escape, map_children
+from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape, map_children
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import Json, json_type, same
+from pytest_extract.core.values import Json, json_type, same_key
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.resolve import as_json_schema, with_null
 
@@ -26,11 +25,12 @@ STRICT_VERSION: Final = 2
 
 _NOTES: Final = ("title", "description")
 _UNIONS: Final = ("anyOf", "oneOf")
-_OPEN: Final = ("additionalProperties", "patternProperties", "unevaluatedProperties")
-_OF_OBJECTS: Final = frozenset(("properties", "required", *_OPEN))
-_OF_ARRAYS: Final = frozenset(("items", "prefixItems"))
-_SAID: Final = _OF_OBJECTS | _OF_ARRAYS | {"type", "enum", "const", *_UNIONS}
-"""Keywords that a strict schema is made of."""
+_OF_OBJECTS: Final = frozenset(
+    {"properties", "required", "additionalProperties", "patternProperties", "unevaluatedProperties"}
+)
+_OF_ARRAYS: Final = frozenset({"items", "prefixItems"})
+_SAID: Final = _OF_OBJECTS | _OF_ARRAYS | {"type", "enum", "const"}
+"""Keywords that a strict schema is made of, beside unions."""
 _DROPPED: Final = frozenset(
     (
         *("minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies"),
@@ -44,19 +44,21 @@ _SCALARS: Final = ("string", "number", "integer", "boolean", "null")
 _TYPES: Final = (*_SCALARS, "object", "array")
 _NULL: Final[Mapping[str, Json]] = {"type": "null"}
 _WRAPPER: Final = "value"
+_MOST_COMBINATIONS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictSchema:
     """A strict schema and what it lost: `dropped` has the pointers by keyword.
 
-    `loose` is the same schema before all keys are required, with its `$defs`.
+    `loose` is the same schema before all keys are required, with its `definitions`.
     `wrapped`: what the schema describes stands under the one key of the strict one, whose root has to be an object.
     """
 
     schema: dict[str, Any]
     dropped: Mapping[str, tuple[str, ...]]
     loose: dict[str, Any] = field(repr=False)
+    definitions: dict[str, Any] = field(repr=False)
     wrapped: bool
 
     def restored(self, answer: Json) -> Json:
@@ -65,25 +67,48 @@ class StrictSchema:
         return value[_WRAPPER] if self.wrapped and isinstance(value, dict) and value.keys() == {_WRAPPER} else value
 
     def _restored(self, value: Json, node: Any) -> Json:
-        definitions = self.loose.get("$defs", {})
-        alike = [each for each in _branches(node, definitions) if type_fits(_listed(each["type"]), value)]
-        fitting = (each for each in alike if len(alike) == 1 or self._fits(value, each))
-        branch: dict[str, Any] = next(fitting, alike[0] if alike else {})
+        branches = [*_branches(node, self.definitions)]
+        fitting = (branch for branch in branches if self._fits(value, branch))
+        alike = (branch for branch in branches if type_fits(_listed(branch["type"]), value))
+        branch: dict[str, Any] = next(itertools.chain(fitting, alike), {})
         if isinstance(value, dict) and "properties" in branch:
             properties = branch["properties"]
-            absent = {name for name in _or_absent(branch, definitions) if value.get(name) is None}
             return {
                 name: self._restored(item, properties[name]) if name in properties else item
                 for name, item in value.items()
-                if name not in absent
+                if not (item is None and self._is_absent(name, branch))
             }
         if isinstance(value, list) and "items" in branch:
             return [self._restored(item, branch["items"]) for item in value]
         return value
 
-    def _fits(self, value: Json, branch: dict[str, Any]) -> bool:
-        definitions = self.loose.get("$defs", {})
-        return Validator(_closed({**branch, "$defs": definitions}, definitions)).is_valid(value)
+    def _is_absent(self, name: str, branch: dict[str, Any]) -> bool:
+        """Whether null stands for a key that is not there."""
+        optional = branch["properties"].keys() - branch["required"]
+        return name in optional and not _accepts_null(branch["properties"][name], self.definitions)
+
+    def _fits(self, value: Json, branch: Any) -> bool:
+        if not type_fits(_listed(branch["type"]), value):
+            return False
+        if "enum" in branch:
+            return same_key(value) in map(same_key, branch["enum"])
+        if isinstance(value, dict):
+            properties = branch["properties"]
+            return value.keys() == properties.keys() and all(
+                (item is None and self._is_absent(name, branch)) or self._any_fits(item, properties[name])
+                for name, item in value.items()
+            )
+        return not isinstance(value, list) or all(self._any_fits(item, branch["items"]) for item in value)
+
+    def _any_fits(self, value: Json, node: Any) -> bool:
+        return any(self._fits(value, branch) for branch in _branches(node, self.definitions))
+
+
+class _ImpossibleError(SchemaError):
+    """No value satisfies a schema; in a branch, or an optional property, that takes it out of the strict schema."""
+
+    def __init__(self, pointer: str) -> None:
+        super().__init__("the schema allows no value here", pointer=pointer)
 
 
 def strict_schema(schema: Json) -> StrictSchema:
@@ -101,186 +126,236 @@ def _unsayable(what: str, pointer: str) -> SchemaError:
 
 
 class _Maker:
-    """Makes the schema of each place that a pointer names, in the few keywords of strict schemas."""
+    """Makes the strict schema of each place, which `Key` names by all schema objects that describe it."""
 
     def __init__(self, schema: Json) -> None:
         self._source = SchemaSource(schema)
-        self._open: list[str] = []
-        self._names: dict[str, str] = {}
+        self._open: list[Key] = []
+        self._referred: set[Key] = set()
+        self._names: dict[Key, str] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
         self._dropped: dict[str, dict[str, None]] = {}
 
     def made(self) -> StrictSchema:
-        loose, definitions = self._node(""), self._definitions
-        for at, name in self._names.items():
-            if _to(name) in _same_value(definitions[name], definitions):
-                raise SchemaError("the schema refers to itself with nothing in between", pointer=at)
-        while "$ref" in loose or len(loose.get("anyOf", ())) == 1:
-            behind = definitions[_name_in(loose)] if "$ref" in loose else loose["anyOf"][0]
-            loose = {**behind, **_notes([loose])}
-        wrapped = loose.get("type") != "object"
+        root = self._node((Ref(""),))
+        for key, name in self._names.items():
+            if name in self._definitions and self._leads_to(name, self._definitions[name], set()):
+                raise SchemaError("the schema refers to itself with nothing in between", pointer=key[0].pointer)
+        while "$ref" in root or len(root.get("anyOf", ())) == 1:
+            only = root if "$ref" in root else root["anyOf"][0]
+            behind = self._definitions[_name_in(only)] if "$ref" in only else only
+            root = {**behind, **_notes([root])}
+        wrapped = root.get("type") != "object"
         if wrapped:
-            loose = {"type": "object", "properties": {_WRAPPER: loose}, "required": [_WRAPPER]}
-        loose = {**loose, "$defs": definitions} if definitions else loose
+            root = {"type": "object", "properties": {_WRAPPER: root}, "required": [_WRAPPER]}
+        sent = _final(root, self._definitions)
+        if self._definitions:
+            sent["$defs"] = {name: _final(node, self._definitions) for name, node in self._definitions.items()}
         dropped = {keyword: tuple(pointers) for keyword, pointers in sorted(self._dropped.items())}
-        return StrictSchema(schema=_closed(loose, definitions), dropped=dropped, loose=loose, wrapped=wrapped)
+        return StrictSchema(schema=sent, dropped=dropped, loose=root, definitions=self._definitions, wrapped=wrapped)
 
-    def _node(self, at: str) -> dict[str, Any]:
-        """Return the schema of a place; what is referred to, and what stands inside itself, is a definition."""
-        if at not in self._open and self._names.get(at) not in self._definitions:
-            self._open.append(at)
-            node = self._made(at)
-            self._open.remove(at)
-            if at not in self._names:
-                return node
-            self._definitions[self._names[at]] = node
-        return _to(self._name(at))
+    def _leads_to(self, name: str, node: dict[str, Any], seen: set[str]) -> bool:
+        """Whether a value has to fit a definition in order to fit it, by references and alternatives alone."""
+        if "$ref" not in node:
+            return any(self._leads_to(name, branch, seen) for branch in node.get("anyOf", ()))
+        here = _name_in(node)
+        if here == name or here in seen:
+            return here == name
+        seen.add(here)
+        return self._leads_to(name, self._definitions[here], seen)
 
-    def _name(self, at: str) -> str:
+    def _node(self, key: Key) -> dict[str, Any]:
+        """Return the strict schema of a place; what is referred to, and what stands inside itself, is a definition."""
+        layers, dangling, impossible = self._source.expand(key)
+        if impossible:
+            raise _ImpossibleError(key[0].pointer)
+        if dangling:
+            message = f"the reference {dangling[0]!r} leads nowhere in the schema"
+            raise SchemaError(message, pointer=key[0].pointer)
+        saying = [layer for layer in layers if layer.schema.keys() & (_SAID if layer.bare else {*_SAID, *_UNIONS})]
+        place = re.sub(r"(/allOf/\d+)+$", "", saying[0].pointer) if len(key) == len(saying) == 1 else key[0].pointer
+        if place != key[0].pointer:  # all that this says stands in another place
+            target = (Ref(place),)
+            self._name(target)
+            node, notes = self._node(target), _notes([layer.schema for layer in layers[: layers.index(saying[0])]])
+            return {**notes, "anyOf": [node]} if notes else node
+        if key in self._open or self._names.get(key) in self._definitions:
+            self._referred.add(key)
+            return {"$ref": f"#/$defs/{self._name(key)}"}
+        self._open.append(key)
+        try:
+            node = self._merged(key, layers)
+        except _ImpossibleError as error:
+            if key in self._referred:
+                raise SchemaError(error.message, pointer=key[0].pointer) from None
+            raise
+        finally:
+            self._open.pop()
+        if key not in self._names:
+            return node
+        self._definitions[self._names[key]] = node
+        return {"$ref": f"#/$defs/{self._names[key]}"}
+
+    def _name(self, key: Key) -> str:
         """Return the name in `$defs` of a place."""
-        if at not in self._names:
-            base = re.sub(r"[^A-Za-z0-9_-]", "_", at.rpartition("/")[2])[:40] or "root"
+        if key not in self._names:
+            base = re.sub(r"[^A-Za-z0-9_-]", "_", key[0].pointer.rpartition("/")[2])[:40] or "root"
             numbered = (f"{base}_{number}" for number in itertools.count(2))
             taken = self._names.values()
-            self._names[at] = next(each for each in itertools.chain([base], numbered) if each not in taken)
-        return self._names[at]
+            self._names[key] = next(each for each in itertools.chain([base], numbered) if each not in taken)
+        return self._names[key]
 
-    def _drop(self, keyword: str, pointer: str) -> None:
-        self._dropped.setdefault(keyword, {})[pointer] = None
+    def _drop(self, keyword: str, layer: RefLayer) -> None:
+        self._dropped.setdefault(keyword, {})[layer.pointer] = None
 
-    def _saying(self, at: str) -> list[RefLayer]:
-        """Return those of the schemas of a place that say something which strict schemas can say, too."""
-        return [layer for layer in self._source.expand((Ref(at),)).layers if not _SAID.isdisjoint(layer.schema)]
-
-    def _made(self, at: str) -> dict[str, Any]:
-        layers, dangling, impossible = self._source.expand((Ref(at),))
-        saying = self._saying(at)
-        if dangling:
-            raise SchemaError(f"the reference {dangling[0]!r} leads nowhere in the schema", pointer=at)
-        if impossible or not saying:
-            raise _unsayable(f"{'no' if impossible else 'any'} value is allowed here", at)
+    def _merged(self, key: Key, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
+        """Return what all schemas of a place say together."""
         for layer in layers:
             for keyword in layer.schema.keys() & _DROPPED:
-                self._drop(keyword, layer.pointer)
-        schemas = [layer.schema for layer in layers]
-        referred = {target for schema in schemas for _, target in self._source.references(schema)}
-        elsewhere = [place for place in layers if place.pointer in referred and self._saying(place.pointer) == saying]
-        if elsewhere and layers[0] not in saying:  # all that this says stands in another place
-            self._name(elsewhere[-1].pointer)
-            return _noted(self._node(elsewhere[-1].pointer), schemas[: layers.index(elsewhere[-1])])
-        return _noted(self._object(at, saying) if len(saying) > 1 else self._plain(saying[0]), schemas)
+                self._drop(keyword, layer)
+        open_layers = [layer for layer in layers if not layer.bare]
+        notes = _notes([layer.schema for layer in open_layers])
+        choices: list[list[Ref]] = []
+        for layer, word in itertools.product(open_layers, _UNIONS):
+            if isinstance(branches := layer.schema.get(word), list):
+                choices.append([Ref(f"{layer.pointer}/{word}/{index}") for index in range(len(branches))])
+                if word == "oneOf" and sum(branch != _NULL for branch in branches) > 1:
+                    self._drop(word, layer)
+        if not choices:
+            return {**notes, **self._plain(key[0].pointer, layers)}
+        beside = any(layer.schema.keys() & _SAID for layer in layers)
+        node = self._alternatives(choices, [Ref(layer.pointer, bare=True) for layer in layers] if beside else [])
+        return {**({"anyOf": [node]} if notes and "$ref" in node else node), **notes}
 
-    def _plain(self, layer: RefLayer) -> dict[str, Any]:
-        """Return what one schema says: alternatives, fixed values, or one schema for each kind of value."""
-        at, schema = layer.pointer, layer.schema
-        if word := next((word for word in _UNIONS if isinstance(schema.get(word), list) and schema[word]), None):
-            if beside := sorted((schema.keys() & _SAID) - {word}):
-                raise _unsayable(f"alternatives beside `{beside[0]}`", at)
-            if word == "oneOf" and sum(branch != _NULL for branch in schema[word]) > 1:
-                self._drop(word, at)
-            return self._alternatives([f"{at}/{word}/{index}" for index in range(len(schema[word]))])
-        types = _types(schema)
-        if "enum" in schema or "const" in schema:
-            return _enum(at, types, schema)
+    def _alternatives(self, choices: list[list[Ref]], always: Iterable[Ref]) -> dict[str, Any]:
+        """Return the schema of a value for which one of each of some choices holds."""
+        if math.prod(map(len, choices)) > _MOST_COMBINATIONS:
+            raise _unsayable(f"more than {_MOST_COMBINATIONS} combinations of alternatives", choices[0][0].pointer)
+        nodes: list[dict[str, Any]] = []
+        for combination in itertools.product(*choices):
+            try:
+                node = self._node((*combination, *always))
+            except _ImpossibleError:
+                continue
+            nodes += [node] if node not in nodes else []
+        if not nodes:
+            raise _ImpossibleError(choices[0][0].pointer if choices[0] else "")
+        return nodes[0] if len(nodes) == 1 else {"anyOf": nodes}
+
+    def _plain(self, at: str, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
+        """Return the strict schema of a place without alternatives: one, or one for each kind of value."""
+        values = _values(layers)
+        types = _types(at, layers, values)
         if not types:
             raise _unsayable("any value is allowed here", at)
+        if values is not None:
+            return _enum_node(at, types, values)
         scalars = [name for name in types if name in _SCALARS]
         nodes: list[dict[str, Any]] = [{"type": scalars[0] if len(scalars) == 1 else scalars}] if scalars else []
-        nodes += [self._object(at, [layer])] if "object" in types else []
-        nodes += [self._array(at, schema)] if "array" in types else []
+        nodes += [self._object_node(at, layers)] if "object" in types else []
+        nodes += [self._array_node(at, layers)] if "array" in types else []
         return nodes[0] if len(nodes) == 1 else {"anyOf": nodes}
 
-    def _alternatives(self, places: list[str]) -> dict[str, Any]:
-        nodes: list[dict[str, Any]] = []
-        for node in map(self._node, places):
-            nodes += [node] if node not in nodes else []
-        return nodes[0] if len(nodes) == 1 else {"anyOf": nodes}
-
-    def _object(self, at: str, layers: Sequence[RefLayer]) -> dict[str, Any]:
-        """Return the schema of an object that one or more schemas describe, each some of its keys."""
-        properties: dict[str, Any] = {}
+    def _object_node(self, at: str, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
+        keys: dict[str, Key] = {}
         required: dict[str, None] = {}
+        closed: set[str] | None = None
         for layer in layers:
             schema, own = layer.schema, layer.schema.get("properties") or {}
-            if further := [word for word in _OPEN if schema.get(word) and isinstance(schema[word], dict)]:
-                raise _unsayable(f"keys that are not known before ({further[0]})", layer.pointer)
-            closing = ("additionalProperties", "unevaluatedProperties")[: 1 if layer.pointer == at else 2]
-            if len(layers) > 1 and (
-                (schema.keys() & _SAID) - _OF_OBJECTS - {"type"}
-                or schema.get("type", "object") != "object"
-                or any(schema.get(word) is False for word in closing)
-                or properties.keys() & own.keys()
-            ):
-                raise _unsayable(
-                    "allOf, or keys beside a reference, of other than open objects with keys of their own", at
-                )
-            if own and schema.get("additionalProperties", False) is not False:
-                self._drop("additionalProperties", layer.pointer)
-            properties |= {name: self._node(f"{layer.pointer}/properties/{escape(name)}") for name in own}
+            for name in own:
+                keys[name] = (*keys.get(name, ()), Ref(f"{layer.pointer}/properties/{escape(name)}"))
             required |= dict.fromkeys(schema.get("required") or ())
-        if missing := [name for name in required if name not in properties]:
+            for keyword in ("additionalProperties", "unevaluatedProperties", "patternProperties"):
+                if schema.get(keyword) and isinstance(schema[keyword], dict):
+                    raise _unsayable(f"keys that are not known before ({keyword})", layer.pointer)
+            further = schema.get("additionalProperties")
+            if further is False:
+                closed = {*own} if closed is None else closed & {*own}
+            elif further is not None and own:
+                self._drop("additionalProperties", layer)
+        properties: dict[str, Any] = {}
+        for name, key in keys.items():
+            try:
+                if closed is None or name in closed:
+                    properties[name] = self._node(key)
+            except _ImpossibleError:
+                if name in required:
+                    raise
+        missing = [name for name in required if name not in properties]
+        if missing and closed is not None:
+            raise _ImpossibleError(at)
+        if missing:
             raise _unsayable(f"the key {missing[0]!r} is required and not described", at)
-        if not properties and all(layer.schema.get("additionalProperties") is not False for layer in layers):
+        if not properties and closed is None:
             raise _unsayable("an object with any keys", at)
-        return {"type": "object", "properties": properties, "required": [*required]}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": [name for name in properties if name in required],
+        }
 
-    def _array(self, at: str, schema: dict[str, Any]) -> dict[str, Any]:
+    def _array_node(self, at: str, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
         """Return the schema of a list; where each place has a schema of its own, an item may be that of any place."""
-        places, others = ("prefixItems", "items") if "prefixItems" in schema else ("items", "additionalItems")
-        found = [f"{at}/{others}"] if isinstance(schema.get(others), dict) else []
-        if isinstance(listed := schema.get(places), list):
-            self._drop(places, at)
-            found += [f"{at}/{places}/{index}" for index in range(len(listed))]
-        elif listed is not None:
-            found = [f"{at}/{places}"]
-        if not found:
+        items: list[list[Ref]] = []
+        for layer in layers:
+            places, others = ("prefixItems", "items") if "prefixItems" in layer.schema else ("items", "additionalItems")
+            found = [others] if isinstance(layer.schema.get(others), dict) else []
+            if isinstance(listed := layer.schema.get(places), list):
+                self._drop(places, layer)
+                found += [f"{places}/{index}" for index in range(len(listed))]
+            elif listed is not None:
+                found = [places]
+            items += [[Ref(f"{layer.pointer}/{each}") for each in found]] if found else []
+        if not items:
             raise _unsayable("a list of any items", at)
-        return {"type": "array", "items": self._alternatives(found)}
+        return {"type": "array", "items": self._alternatives(items, ())}
 
 
-def _types(schema: Mapping[str, Any]) -> list[str]:
-    """Return the types that a schema names or means, in a fixed order; none where nothing says which."""
-    if "type" in schema:
-        named = _listed(schema["type"])
-    elif "enum" in schema or "const" in schema:
-        named = [*map(json_type, _fixed(schema))]
-    else:
-        named = [name for name, words in (("object", _OF_OBJECTS), ("array", _OF_ARRAYS)) if schema.keys() & words]
-    return [name for name in _TYPES if name in named and (name != "integer" or "number" not in named)]
+def _types(at: str, layers: Iterable[RefLayer], values: list[Json] | None) -> list[str]:
+    """Return the types of the values of a place, in a fixed order; none where nothing says which."""
+    named = [_listed(layer.schema["type"]) for layer in layers if "type" in layer.schema]
+    found = {*_TYPES}
+    for listed in named:
+        found &= {name for name in _TYPES if name in listed or (name == "integer" and "number" in listed)}
+    if not found:
+        raise _ImpossibleError(at)
+    if not named and values is not None:
+        found = {*map(json_type, values)}
+    elif not named:
+        said = {keyword for layer in layers for keyword in layer.schema}
+        found = {name for name, words in (("object", _OF_OBJECTS), ("array", _OF_ARRAYS)) if said & words}
+    return [name for name in _TYPES if name in found and (name != "integer" or "number" not in found)]
 
 
-def _fixed(schema: Mapping[str, Any]) -> list[Json]:
-    """Return the values that `enum` and `const` allow."""
-    listed = schema.get("enum", [schema.get("const")])
-    return [value for value in listed if "const" not in schema or same(value, schema["const"])]
+def _values(layers: Iterable[RefLayer]) -> list[Json] | None:
+    """Return the values that `enum` and `const` allow, None where they say nothing."""
+    values: list[Json] | None = None
+    for layer in layers:
+        own = [layer.schema["enum"]] if "enum" in layer.schema else []
+        own += [[layer.schema["const"]]] if "const" in layer.schema else []
+        for listed in own:
+            keys = {*map(same_key, listed)}
+            values = listed if values is None else [each for each in values if same_key(each) in keys]
+    return values
 
 
-def _enum(at: str, types: list[str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    values = [value for value in _fixed(schema) if types and type_fits(types, value)]
-    if not values:
-        raise _unsayable("no value is allowed here", at)
-    if any(isinstance(value, dict | list) for value in values):
+def _enum_node(at: str, types: list[str], values: list[Json]) -> dict[str, Any]:
+    fitting = [value for value in values if type_fits(types, value)]
+    if not fitting:
+        raise _ImpossibleError(at)
+    if any(isinstance(value, dict | list) for value in fitting):
         raise _unsayable("an object or a list as a fixed value", at)
-    names = [name for name in types if any(type_fits([name], value) for value in values)]
-    return {"type": names[0] if len(names) == 1 else names, "enum": values}
+    names = [name for name in types if any(type_fits([name], value) for value in fitting)]
+    return {"type": names[0] if len(names) == 1 else names, "enum": fitting}
 
 
-def _notes(schemas: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return title and description of the first of some schemas that has some."""
+def _notes(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return title and description, those of the nearest schema that has some."""
     return {name: each[name] for each in reversed(schemas) for name in _NOTES if isinstance(each.get(name), str)}
-
-
-def _noted(node: dict[str, Any], schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    notes = _notes(schemas)
-    return {**({"anyOf": [node]} if notes and "$ref" in node else node), **notes}
 
 
 def _listed(types: Any) -> list[Any]:
     return types if isinstance(types, list) else [types]
-
-
-def _to(name: str) -> dict[str, Any]:
-    return {"$ref": f"#/$defs/{name}"}
 
 
 def _name_in(reference: Mapping[str, Any]) -> str:
@@ -288,36 +363,32 @@ def _name_in(reference: Mapping[str, Any]) -> str:
     return name
 
 
-def _same_value(node: dict[str, Any], definitions: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas that may hold for a value by references and alternatives alone, each once."""
-    waiting, found = [node], []
+def _branches(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the schemas without references and alternatives that a schema stands for, each once."""
+    waiting, seen = [node], set()
     while waiting:
-        part = waiting.pop()
-        if part not in found:
-            found.append(part)
-            waiting += [definitions[_name_in(part)]] if "$ref" in part else []
-            waiting += reversed(part.get("anyOf", ()))
-    return found
+        branch = waiting.pop()
+        if "$ref" in branch and (name := _name_in(branch)) not in seen:
+            seen.add(name)
+            waiting.append(definitions[name])
+        elif "$ref" not in branch and "anyOf" in branch:
+            waiting += reversed(branch["anyOf"])
+        elif "$ref" not in branch:
+            yield branch
 
 
-def _branches(node: dict[str, Any], definitions: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas without references and alternatives that a schema stands for."""
-    return [part for part in _same_value(node, definitions) if "type" in part]
+def _accepts_null(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
+    return any("null" in _listed(branch["type"]) for branch in _branches(node, definitions))
 
 
-def _or_absent(node: dict[str, Any], definitions: Mapping[str, Any]) -> set[str]:
-    """Return the keys of an object that may be left out, and are no null: in the strict schema, null says so."""
-    optional = node["properties"].keys() - {*node["required"]}
-    accepted = {name: _branches(node["properties"][name], definitions) for name in optional}
-    return {name for name, parts in accepted.items() if not any("null" in _listed(part["type"]) for part in parts)}
-
-
-def _closed(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+def _final(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema in which all keys are required, and an optional one may be null instead."""
-    made = map_children(node, "", lambda child, _: _closed(child, definitions))
+    made = map_children(node, "", lambda child, _: _final(child, definitions))
     if "properties" in node:
         properties = made["properties"]
-        properties |= {name: _or_null(properties[name]) for name in _or_absent(node, definitions)}
+        for name, child in node["properties"].items():
+            if name not in node["required"] and not _accepts_null(child, definitions):
+                properties[name] = _or_null(properties[name])
         made |= {"required": [*properties], "additionalProperties": False}
     return made
 

@@ -19,6 +19,7 @@ from pytest_extract.core.aggregate import (
     RunAggregate,
     SobSummary,
     Standing,
+    extract_bench_rates,
     leaderboard,
     sob_summary,
 )
@@ -201,12 +202,13 @@ def ranking_table(places: Sequence[RankedVariant], variants: Mapping[str, Varian
     return Table(columns, rows, ranking_title(places), [note], numbered=True)
 
 
-def leaderboard_tables(
-    ranking: Table, standings: Sequence[Standing], runs: Mapping[str, RunAggregate]
-) -> tuple[Table, ...]:
-    """Return the ranking, then that of SOB; `runs` holds the aggregate of each variant by its label."""
+def leaderboard_tables(ranking: Table, standings: Sequence[Standing]) -> tuple[Table, ...]:
+    """Return the ranking, then that of SOB, and ExtractBench's rates."""
     rows = [(each.variant, each.overall, each.coverage, *_column_cells(each.row)) for each in standings]
-    rates = [(each.variant, *_rate_cells(runs[each.variant].rates)) for each in standings]
+    rates = [
+        (each.variant, *_rate_cells(extract_bench_rates(score for result in each.results for score in result.scores)))
+        for each in standings
+    ]
     overall = (Column("overall", score_number), Column("cover", percent))
     return (
         ranking,

@@ -26,7 +26,7 @@ from pytest_extract.core.aggregate import (
 from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, ThresholdProposal
 from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.core.measures import FieldCounts, measures_of_system
+from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.values import Json
 from pytest_extract.core.words import listed, number_text, percent, plural, score_number
 from pytest_extract.errors import nearest
@@ -419,12 +419,11 @@ def _rate_cells(rates: Rates) -> tuple[object, ...]:
 _OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes that have a column where some case has them: such cases are in no rate and no mean."""
 _STRUCT: Final = ("precision", "recall", "f1")
-_DEEPJSON: Final = measures_of_system("deepjsoneval")
 _CASE_VIEWS: Final[Mapping[str, tuple[tuple[Column, ...], Sequence[str]]]] = {
     "extract-bench": ((*_RATES, *_scores(["f1"])), ("f1",)),
     "struct-extract-eval": (_scores(_STRUCT), _STRUCT),
     "sob": (_SOB_SCORES, [each.measure for each in SOB_COLUMNS]),
-    "deepjsoneval": (_scores(_DEEPJSON), _DEEPJSON),
+    "deepjsoneval": (_scores(DEEPJSON), DEEPJSON),
 }
 """The columns of each view, and the measures whose means it shows."""
 

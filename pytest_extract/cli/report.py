@@ -220,10 +220,6 @@ def _confidence_parts(results: Sequence[CaseResult], args: argparse.Namespace) -
             yield aggregates.calibration_part(variant, parts)
 
 
-SHOWN = ("pass_rate", "f1")
-"""Measures whose means the leaderboard shows beside SOB's columns."""
-
-
 def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
@@ -246,11 +242,9 @@ def run_leaderboard(args: argparse.Namespace) -> int:
     parts: list[Part] = []
     for name, label, everything in boards:
         members = counted(everything)
-        variants = {variant.variant: variant for variant in standings(members)}
-        runs = {name: aggregate(variant.results, measures=SHOWN) for name, variant in variants.items()}
         places = rank_variants(snapshot(members))
         ranking = aggregates.ranking_table(places, totals_of(members).variants)
-        tables = aggregates.leaderboard_tables(ranking, [*variants.values()], runs)
+        tables = aggregates.leaderboard_tables(ranking, standings(members))
         about: dict[str, Json] = {"by": name, "slice": label} if name else {}
         title = [[told(f"{name} {label}: {plural(len(members), 'result')}", "head")]] if name else []
         parts.append(Part(about, [*title, *tables]))

@@ -19,13 +19,14 @@ from pytest_extract.core.aggregate import (
     RunAggregate,
     SobSummary,
     Standing,
+    extract_bench_rates,
     leaderboard,
     sob_summary,
 )
 from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, ThresholdProposal
 from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.core.measures import FieldCounts, measures_of_system
+from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.values import Json
 from pytest_extract.core.words import listed, number_text, percent, plural, score_number
 from pytest_extract.errors import nearest
@@ -201,12 +202,13 @@ def ranking_table(places: Sequence[RankedVariant], variants: Mapping[str, Varian
     return Table(columns, rows, ranking_title(places), [note], numbered=True)
 
 
-def leaderboard_tables(
-    ranking: Table, standings: Sequence[Standing], runs: Mapping[str, RunAggregate]
-) -> tuple[Table, ...]:
-    """Return the ranking, then that of SOB; `runs` holds the aggregate of each variant by its label."""
+def leaderboard_tables(ranking: Table, standings: Sequence[Standing]) -> tuple[Table, ...]:
+    """Return the ranking, then that of SOB, and ExtractBench's rates."""
     rows = [(each.variant, each.overall, each.coverage, *_column_cells(each.row)) for each in standings]
-    rates = [(each.variant, *_rate_cells(runs[each.variant].rates)) for each in standings]
+    rates = [
+        (each.variant, *_rate_cells(extract_bench_rates(score for result in each.results for score in result.scores)))
+        for each in standings
+    ]
     overall = (Column("overall", score_number), Column("cover", percent))
     return (
         ranking,
@@ -417,12 +419,11 @@ def _rate_cells(rates: Rates) -> tuple[object, ...]:
 _OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes that have a column where some case has them: such cases are in no rate and no mean."""
 _STRUCT: Final = ("precision", "recall", "f1")
-_DEEPJSON: Final = measures_of_system("deepjsoneval")
 _CASE_VIEWS: Final[Mapping[str, tuple[tuple[Column, ...], Sequence[str]]]] = {
     "extract-bench": ((*_RATES, *_scores(["f1"])), ("f1",)),
     "struct-extract-eval": (_scores(_STRUCT), _STRUCT),
     "sob": (_SOB_SCORES, [each.measure for each in SOB_COLUMNS]),
-    "deepjsoneval": (_scores(_DEEPJSON), _DEEPJSON),
+    "deepjsoneval": (_scores(DEEPJSON), DEEPJSON),
 }
 """The columns of each view, and the measures whose means it shows."""
 

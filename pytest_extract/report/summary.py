@@ -525,10 +525,9 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     )
     if precision is None or decision.shown is not Shown.UNDECIDED:
         return text
-    needed = decision.counts.needed(precision)
-    if needed is not None and needed > cases:
-        return f"{text}; about {needed:,} cases without a wrong value would show it"
-    return f"{text}; more cases at this rate would show it"
+    needed = decision.counts.needed(precision) or 0
+    few = f"about {needed:,} cases without a wrong value" if needed > cases else "more cases at this rate"
+    return f"{text}; {few} would show it"
 
 
 def percent_at_least(share: float) -> str:

@@ -10,7 +10,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -617,19 +617,14 @@ def case_rows(results: Iterable[CaseResult]) -> list[CaseMeasures]:
     ]
 
 
-def measure_means(
-    rows: Sequence[CaseMeasures], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
-) -> dict[str, MeasureMeans]:
-    """Estimate those of `measures` (None: all) that all rows have; empty without rows."""
+def measure_means(rows: Sequence[CaseMeasures], *, samples: int = SAMPLES) -> dict[str, MeasureMeans]:
+    """Estimate the measures that all rows have; empty without rows."""
     own = sorted({name for row in rows for name in row.measures} - MEASURES.keys())  # a project's
-    wanted = [name for name in (*MEASURES, *own) if measures is None or name in measures]
-    names = [name for name in wanted if rows and all(name in row.measures for row in rows)]
+    names = [name for name in (*MEASURES, *own) if rows and all(name in row.measures for row in rows)]
     columns = {name: [row.measures[name] for row in rows] for name in names}
     weights = [row.weight for row in rows]
     plain = intervals(columns, samples=samples, own_draws=False)
-    weighted = {}
-    if measures is None and any(weights):
-        weighted = intervals(columns, weights, samples=samples, own_draws=False)
+    weighted = intervals(columns, weights, samples=samples, own_draws=False) if any(weights) else {}
     return {name: MeasureMeans(plain=found, weighted=weighted.get(name)) for name, found in plain.items()}
 
 
@@ -654,7 +649,6 @@ class RunAggregate:
     cases: all; scored: those with measures; broken and not_run: those without, for these reasons.
     sob, sob_weighted: SOB's summary, None without scored cases; rates: ExtractBench's over all scored repeats.
     by_depth: DeepJSONEval's split; fields: leaf results by pattern, in order of appearance.
-    Where only some measures are estimated, they have no weighted means, and what follows them is empty, but for rates.
     """
 
     cases: int
@@ -662,31 +656,24 @@ class RunAggregate:
     broken: int
     not_run: int
     measures: Mapping[str, MeasureMeans]
-    sob: SobSummary | None = None
-    sob_weighted: SobSummary | None = None
-    rates: Rates = field(default_factory=Rates)
-    by_depth: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    fields: Mapping[str, FieldCounts] = field(default_factory=dict)
+    sob: SobSummary | None
+    sob_weighted: SobSummary | None
+    rates: Rates
+    by_depth: Mapping[str, Mapping[str, float]]
+    fields: Mapping[str, FieldCounts]
 
 
-def aggregate(
-    results: Sequence[CaseResult], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
-) -> RunAggregate:
-    """Aggregate the results of one variant; with `measures` plain means of some, rates, and no more."""
+def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
+    """Aggregate the results of one variant."""
     rows = case_rows(results)
-    found = RunAggregate(
+    published, weights = published_columns([row.measures for row in rows]), [row.weight for row in rows]
+    return RunAggregate(
         cases=len(results),
         scored=len(rows),
         broken=sum(result.outcome is Outcome.BROKEN for result in results),
         not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
-        measures=measure_means(rows, samples=samples, measures=measures),
+        measures=measure_means(rows, samples=samples),
         rates=extract_bench_rates(score for result in results for score in result.scores),
-    )
-    if measures is not None:
-        return found
-    published, weights = published_columns([row.measures for row in rows]), [row.weight for row in rows]
-    return replace(
-        found,
         sob=sob_summary(published, samples=samples) if rows else None,
         sob_weighted=sob_summary(published, weights, samples=samples) if any(weights) else None,
         by_depth=by_depth(rows),

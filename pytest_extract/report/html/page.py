@@ -855,10 +855,6 @@ def _table(table: Any, **more: Any) -> tuple[str, Any]:
     return "table", table_data(table, **more)
 
 
-def _pre(lines: Sequence[Line]) -> Parts:
-    return [("pre", [text_of(line) for line in lines])] if lines else []
-
-
 def _overview(run: RunReport) -> Parts:
     totals = run.totals
     hindered = [*failure_lines(totals, width=_LINE_WIDTH)]
@@ -932,7 +928,8 @@ def _more(run: RunReport) -> Parts:
     repeats = repeat_lines(run.results) if run.totals.repeated else []
     notes = remark_lines(run.totals.remarks, width=_LINE_WIDTH)
     told = [text_of(line).strip() for line in (*notes, *run.lines)]
-    return [*_pre(repeats), *([("list", told)] if told else [])]
+    parts: Parts = [("pre", [text_of(line) for line in repeats])] if repeats else []
+    return [*parts, *([("list", told)] if told else [])]
 
 
 def _filtered_tags(run: RunReport) -> dict[str, list[str]]:

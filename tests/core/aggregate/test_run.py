@@ -83,15 +83,6 @@ def test_what_there_is_nothing_for_is_left_out():
     assert by_depth(rows)["all"] == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
 
 
-@pytest.mark.parametrize("times", [1, 400])
-def test_some_measures_alone_have_the_plain_intervals_of_all(times):
-    results = [result("a", score(1.0)), result("a", score(1.0)), result("b", score(0.0))] * times
-    some, every = aggregate(results, samples=5, measures=("f1",)), aggregate(results, samples=5)
-    assert some.measures["f1"].plain == every.measures["f1"].plain
-    assert (some.measures["f1"].weighted, some.sob, some.fields) == (None, None, {})
-    assert some.rates == every.rates
-
-
 def leaf(pattern, status, score=0.0):
     return field_result(pattern.replace("[]", "[0]"), status=status, score=score, pattern=pattern)
 

@@ -5,7 +5,6 @@ Fresh runs (`--extract-confirm`): the cases that fell run again on both sides, i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +17,12 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.words import plural
-from pytest_extract.errors import ConfigError, ExtractError, StoreError
+from pytest_extract.errors import ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings, has_workers
 from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
 from pytest_extract.plugin.session import session_of
-from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
+from pytest_extract.regression.baseline import Baseline, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
 from pytest_extract.regression.facts import Rules, Weight, run_tests
 from pytest_extract.regression.gate import (
@@ -53,23 +52,13 @@ _CONFIRMED = pytest.StashKey[GateDecision]()
 
 
 def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
-    """Read the rules and the baseline before the first call; UsageError where the gate could not decide."""
+    """Read the rules and the baseline before the first call; ConfigError or StoreError where the gate cannot decide."""
     path, updates = settings.baseline, bool(settings.update_baseline)
-    if updates and path is None:
-        raise pytest.UsageError("--extract-update-baseline needs --extract-baseline=FILE")
-    if updates and in_ci(os.environ) and not settings.force:
-        raise pytest.UsageError(
-            "--extract-update-baseline: a baseline is not written in CI: write it where its diff is reviewed, "
-            "or add --extract-force"
-        )
-    try:
-        rules_of(settings)
-        if path is not None and (path.exists() or not updates):
-            baseline = read_baseline(path)
-            if not updates:
-                config.stash[_BASELINE] = baseline
-    except (ConfigError, StoreError) as error:
-        raise pytest.UsageError(str(error)) from error
+    rules_of(settings)
+    if path is not None and (path.exists() or not updates):
+        baseline = read_baseline(path)
+        if not updates:
+            config.stash[_BASELINE] = baseline
 
 
 def rules_of(settings: Settings) -> Rules:

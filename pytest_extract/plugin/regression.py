@@ -43,7 +43,7 @@ from pytest_extract.regression.gate import (
     rests_on_few,
 )
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, snapshot
-from pytest_extract.report.lines import Line, Span, line, render_error, text_of
+from pytest_extract.report.lines import Line, render_error, text_of, told
 from pytest_extract.report.run_report import verdict_lines
 from pytest_extract.report.summary import DRAFTS
 
@@ -145,7 +145,7 @@ def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosi
     if decision is not None:
         return verdict_lines(decision, verbosity=verbosity)
     if _decides(settings):
-        return [line(Span("UNDECIDED. Nothing was compared.", "bad"))]
+        return [told("UNDECIDED. Nothing was compared.", "bad")]
     return []
 
 

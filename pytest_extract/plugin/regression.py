@@ -123,10 +123,10 @@ def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
     ran = run_results.totals.variants
     if len(ran) < 2:
         return None
-    # Not the first result's: pytest-randomly shuffles.
+    # Not the first result's, here or in a past run: workers and pytest-randomly shuffle.
     params, planned = (None, *run_results.params), session_of(config).variants
-    variants = [replace(each, param=each.param or param) for param in params for each in planned]
-    variants.sort(key=lambda variant: variant.revision is None)
+    variants = [replace(each, param=param) for param in params for each in planned if each.param in {None, param}]
+    variants = sorted([*variants, *planned], key=lambda variant: variant.revision is None)
     return next((variant.label for variant in variants if variant.label in ran), None)
 
 

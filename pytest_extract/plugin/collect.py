@@ -160,16 +160,14 @@ def open_files(config: pytest.Config) -> None:
         session = session_of(config)
         if settings.changed is not None:
             session.revision_view(settings.changed)
-    except StoreError as error:
-        raise pytest.UsageError(f"--extract-from: {error}") from error
-    except ConfigError as error:
-        raise pytest.UsageError(str(error)) from error
-    if not hasattr(config, "workerinput"):
-        check_outputs(settings)
-    if settings.gate == "regression" or settings.baseline is not None or settings.update_baseline:
-        from pytest_extract.plugin.regression import read_gate_inputs
+        if not hasattr(config, "workerinput"):
+            check_outputs(settings)
+        if settings.gate == "regression" or settings.baseline is not None:
+            from pytest_extract.plugin.regression import read_gate_inputs
 
-        read_gate_inputs(config, settings)
+            read_gate_inputs(config, settings)
+    except (ConfigError, StoreError) as error:
+        raise pytest.UsageError(str(error)) from error
     if not hasattr(config, "workerinput"):
         open_results(config)
 

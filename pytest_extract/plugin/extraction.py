@@ -224,7 +224,6 @@ def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
 BASELINE_RUNS: Final = 3
 """Runs of each case of a baseline that a model makes, where no number is given."""
 _INSTRUCTION_TOKENS: Final = 300
-_MOST_SOURCES: Final = 3
 
 
 class ExtractionService:
@@ -356,7 +355,7 @@ class ExtractionService:
         from pytest_extract.files import display_path
 
         names = [display_path(path, self._root.resolve()) for path in self._sources_of(extractor)[0]]
-        code = f"other code ({listed(names, _MOST_SOURCES)})" if names else "another extractor"
+        code = f"other code ({listed(names)})" if names else "another extractor"
         settings = self._settings
         if settings.record == "none" and settings.changed is None and settings.other_code == "refuse":
             raise NotRecorded(

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 _CONCLUSION = pytest.StashKey["_Conclusion"]()
 _SIGNS: Final = 4
 """Columns for the signs and spaces around the title of a section."""
-_MOST_SELECTED: Final = 10
-_MOST_UNKNOWN: Final = 3
-_MOST_NOTES: Final = 10
+_MOST_SHOWN: Final = 10
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
@@ -327,7 +325,7 @@ def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
         lines += gold_lines(changes, config.rootpath)
     lines += _selection_lines(config, run_results)
     notes = sorted(run_results.notes.items(), key=lambda note: (note[0][0] != "bad", -note[1]))
-    most = len(notes) if config.get_verbosity() > 0 else _MOST_NOTES
+    most = len(notes) if config.get_verbosity() > 0 else _MOST_SHOWN
     for (style, text), count in notes[:most]:
         lines.append(told(text if count == 1 else f"{text}: {count:,} times", style))
     if len(notes) > most:
@@ -341,13 +339,13 @@ def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Lin
     if not selections:
         return []
     live = [f"{nodeid}: {'; '.join(one.reasons)}" for nodeid, one in selections.items() if one.live]
-    most = len(selections) if config.get_verbosity() > 0 else _MOST_SELECTED
+    most = len(selections) if config.get_verbosity() > 0 else _MOST_SHOWN
     count = f"{len(live)} of {plural(len(selections), 'case')} called"
     lines = [told(f"changed since {run_results.settings.changed}: {count}, the others replayed")]
     lines += [told(text, indent=2) for text in first_of(live, most)]
     unknown = dict.fromkeys(name for one in selections.values() if not one.live for name in one.unknown)
     if unknown:
-        named = listed([*unknown], _MOST_UNKNOWN)
-        text = f"{named} changed, and no case of this run has it: declare in extract_files what the extractor reads"
+        declare = "declare in extract_files what the extractor reads"
+        text = f"{listed([*unknown])} changed, and no case of this run has it: {declare}"
         lines.append(told(text, "warn"))
     return lines

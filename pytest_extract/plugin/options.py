@@ -514,12 +514,6 @@ def _texts(value: Any) -> list[str]:
     return [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
 
 
-def _in_ci() -> bool:
-    from pytest_extract.regression.baseline import in_ci
-
-    return in_ci(os.environ)
-
-
 def has_workers(config: pytest.Config) -> bool:
     """Whether xdist runs the cases in processes of their own."""
     return bool(config.getoption("dist", "no") != "no")
@@ -536,11 +530,16 @@ def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[st
             gold == "review" and not on_terminal
         ),
         " writes files that cases share: run it without xdist (-n0)": has_workers(config),
-        " writes no gold in CI: write it where its diff is reviewed, or add --extract-force": (
-            gold is not None and not values["force"] and _in_ci()
-        ),
     }
     problems = [f"--extract-update-gold{why}" for why, holds in of_gold.items() if gold is not None and holds]
+    written = [name for name in ("update_gold", "update_baseline") if values[name]]
+    if written and not values["force"]:
+        from pytest_extract.regression.baseline import in_ci
+
+        told = "writes nothing in CI: write it where its diff is reviewed, or add --extract-force"
+        problems += [f"--extract-{name.replace('_', '-')} {told}" for name in written if in_ci(os.environ)]
+    if values["update_baseline"] and values["baseline"] is None:
+        problems.append("--extract-update-baseline needs --extract-baseline=FILE")
     if values["confirm"] is not None and has_workers(config):
         problems.append("--extract-confirm runs cases again in one process: run it without xdist (-n0)")
     if source is not None and not source.is_file():

@@ -5,7 +5,6 @@ Fresh runs (`--extract-confirm`): the cases that fell run again on both sides, i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +17,12 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.words import plural
-from pytest_extract.errors import ConfigError, ExtractError, StoreError
+from pytest_extract.errors import ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings, has_workers
 from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
 from pytest_extract.plugin.session import session_of
-from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
+from pytest_extract.regression.baseline import Baseline, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
 from pytest_extract.regression.facts import Rules, Weight, run_tests
 from pytest_extract.regression.gate import (
@@ -43,7 +42,7 @@ from pytest_extract.regression.gate import (
     rests_on_few,
 )
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, snapshot
-from pytest_extract.report.lines import Line, Span, line, render_error, text_of
+from pytest_extract.report.lines import Line, render_error, text_of, told
 from pytest_extract.report.run_report import verdict_lines
 from pytest_extract.report.summary import DRAFTS
 
@@ -52,23 +51,13 @@ _CONFIRMED = pytest.StashKey[GateDecision]()
 
 
 def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
-    """Read the rules and the baseline before the first call; UsageError where the gate could not decide."""
+    """Read the rules and the baseline before the first call; ConfigError or StoreError where the gate cannot decide."""
     path, updates = settings.baseline, bool(settings.update_baseline)
-    if updates and path is None:
-        raise pytest.UsageError("--extract-update-baseline needs --extract-baseline=FILE")
-    if updates and in_ci(os.environ) and not settings.force:
-        raise pytest.UsageError(
-            "--extract-update-baseline: a baseline is not written in CI: write it where its diff is reviewed, "
-            "or add --extract-force"
-        )
-    try:
-        rules_of(settings)
-        if path is not None and (path.exists() or not updates):
-            baseline = read_baseline(path)
-            if not updates:
-                config.stash[_BASELINE] = baseline
-    except (ConfigError, StoreError) as error:
-        raise pytest.UsageError(str(error)) from error
+    rules_of(settings)
+    if path is not None and (path.exists() or not updates):
+        baseline = read_baseline(path)
+        if not updates:
+            config.stash[_BASELINE] = baseline
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -133,10 +122,10 @@ def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
     ran = run_results.totals.variants
     if len(ran) < 2:
         return None
-    # Not the first result's: pytest-randomly shuffles.
+    # Not the first result's, here or in a past run: workers and pytest-randomly shuffle.
     params, planned = (None, *run_results.params), session_of(config).variants
-    variants = [replace(each, param=each.param or param) for param in params for each in planned]
-    variants.sort(key=lambda variant: variant.revision is None)
+    variants = [replace(each, param=param) for param in params for each in planned if each.param in {None, param}]
+    variants = sorted([*variants, *planned], key=lambda variant: variant.revision is None)
     return next((variant.label for variant in variants if variant.label in ran), None)
 
 
@@ -155,7 +144,7 @@ def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosi
     if decision is not None:
         return verdict_lines(decision, verbosity=verbosity)
     if _decides(settings):
-        return [line(Span("UNDECIDED. Nothing was compared.", "bad"))]
+        return [told("UNDECIDED. Nothing was compared.", "bad")]
     return []
 
 

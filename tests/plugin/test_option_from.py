@@ -90,4 +90,4 @@ def test_an_extractor_that_had_raised_is_broken_again(pytester, run, write_extra
 
 def test_a_damaged_file_is_a_usage_error(pytester):
     (pytester.path / "bad.jsonl").write_text("nonsense\n{}\n", encoding="utf-8")
-    refused(pytester.runpytest("--extract-from=bad.jsonl"), "*--extract-from: *bad.jsonl:1: not JSON*")
+    refused(pytester.runpytest("--extract-from=bad.jsonl"), "*bad.jsonl:1: not JSON*")

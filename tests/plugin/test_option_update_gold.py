@@ -145,7 +145,7 @@ def test_what_would_make_it_a_guess_is_a_usage_error(pytester, extracted, monkey
 def test_ci_writes_no_gold(pytester, extracted, monkeypatch, name):
     gold = extracted(RIGHT, WRONG)
     monkeypatch.setenv(name, "true")
-    refused(pytester.runpytest(FIX), "*writes no gold in CI*--extract-force*")
+    refused(pytester.runpytest(FIX), "*--extract-update-gold writes nothing in CI*--extract-force*")
     assert gold() == WRONG
 
 

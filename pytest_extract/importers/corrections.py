@@ -65,6 +65,8 @@ def _record(folder: Path, number: int, row: Mapping[str, Any], root: str) -> Rec
         raise ConfigError("the correction changes nothing: the output is the corrected value")
     stem = NAME
     if "document" in keys:
+        if not is_file(folder / row["document"]):
+            raise ConfigError(f"{row['document']} is no file beside the corrections")
         stem, keys["document"] = Path(row["document"]).stem, Path(root, row["document"]).as_posix()
     who = {f"corrected_{key}": str(row[key]) for key in ("by", "at") if row.get(key) is not None}
     keys |= {
@@ -92,10 +94,20 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
                 raise ConfigError(f"`corrections`: {problem}; if it is right, write the whole value as `corrected`")
     value = output
     for text, right in corrections.items():
-        try:
-            value = replaced(value, paths[text], right)
-        except LookupError:
-            raise ConfigError(
-                f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
-            ) from None
+        if not _has_place(value, paths[text]):
+            message = f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
+            raise ConfigError(message)
+        value = replaced(value, paths[text], right)
     return value
+
+
+def _has_place(value: Json, path: FieldPath) -> bool:
+    """Whether something can be put at a path: what is null or missing on the way can be made, nothing else may go."""
+    for end, step in enumerate(path):
+        kind = dict if isinstance(step, str) else list
+        around = value_at(value, path[:end])
+        if around is MISSING or around is None:
+            around = kind()
+        if not isinstance(around, kind) or (isinstance(step, int) and not 0 <= step <= len(around)):
+            return False
+    return True

@@ -412,10 +412,16 @@ def test_corrections_become_regression_tests(correct):
         ),
         ({"corrected": {}}, "and either `corrected` or `corrections`"),
         ({"document": 5}, "`document` must be "),
+        ({"document": "docs/1.txt"}, "docs/1.txt is no file beside the corrections"),
         ({"schema": "gone.json"}, "gone.json: cannot be read: No such file"),
         ({"corrections": {"a..b": 1}}, "'a..b' is not a path"),
         ({"corrections": {"total.net": 1}}, "the schema has no field 'total.net'"),
         ({"corrections": {"items[9]": "z"}}, "the output has no place items[9]; write the whole value as"),
+        ({"corrections": {"items[-1]": "z"}}, "the output has no place items[-1]"),
+        # of what stands in the way, nothing goes unseen
+        ({"output": '{"total": 7}'}, "the output has no place total"),
+        ({"output": {**OUTPUT, "items": {"0": "a"}}}, "the output has no place items[1]"),
+        ({"corrections": {"items": "none", "items[0]": "b"}}, "the output has no place items[0]"),
         (
             {"corrections": {"totl": 9}},
             "the schema has no field 'totl'; did you mean 'total'?; if it is right, write the whole value as",

@@ -125,8 +125,6 @@ def _gate(name: Literal["parse", "root", "schema", "coverage"], why: str, factor
 
 
 def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
-    if sides.deep:
-        return _gate("parse", "the JSON is nested too deeply to be scored", 0.0)
     if sides.extracted is MISSING:
         return _gate("parse", "there is no output" if failure is None else str(failure), 0.0)
     return _gate("parse", "the output is JSON")

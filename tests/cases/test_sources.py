@@ -247,7 +247,7 @@ HALF = MAX_DEPTH // 2
             5,
             "aliases stand for more than 100000",
         ),
-        ("\n".join(["l0: &l0 []", *ONE]), 201, "nested deeper|aliases stand for"),
+        ("\n".join(["l0: &l0 []", *ONE]), MAX_DEPTH + 1, "nested deeper|aliases stand for"),
         (f"a: &a {'[' * HALF}{']' * HALF}\nb: {'[' * (HALF + 9)}*a{']' * (HALF + 9)}\n", 2, "nested deeper"),
     ],
     ids=["a billion laughs", "nested aliases", "an alias deep inside"],

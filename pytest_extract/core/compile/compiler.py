@@ -12,6 +12,7 @@ from numbers import Real
 from threading import RLock
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
+from pytest_extract.core.arguments import plain_json
 from pytest_extract.core.compile.nodes import (
     Align,
     AlignMode,
@@ -238,11 +239,11 @@ def _chain(transforms: Sequence[Transform]) -> Transform:
 
 
 def _only_value_errors(transform: Transform, name: str) -> Transform:
-    """Let a project's own transform raise anything: it then does not apply, and the result says why."""
+    """Let a project's own transform raise anything, or return no JSON: it then does not apply, and results say why."""
 
     def apply(value: Json) -> Json:
         try:
-            return transform(value)
+            return plain_json(transform(value))
         except Exception as error:  # a user's function may raise anything
             raise ValueError(f"{name} raised {type(error).__name__}: {error}") from error
 

@@ -270,7 +270,7 @@ def test_a_schema_nested_too_deep_is_an_error_not_a_crash():
 
 
 def test_a_reference_that_is_no_text_is_read_whatever_it_is():
-    assert compile_schema({"properties": {"a": TEXT}, "$ref": 10**5000}).program is not None
+    assert compile_schema({"properties": {"a": TEXT}, "$ref": 10**4000}).program is not None
 
 
 def to(name):

@@ -710,9 +710,10 @@ class _Problems:
 
     def report(self, message: str, where: str = "") -> None:
         if where.startswith(IN_OVERRIDES):
-            self.add(SchemaError(message, override=where.removeprefix(IN_OVERRIDES).split("\n")[0]))
+            self.add(SchemaError(message, at=("overrides", where.removeprefix(IN_OVERRIDES).split("\n")[0])))
         elif where.startswith(IN_POST):
-            self.add(SchemaError(message, post=int(where.removeprefix(IN_POST).strip("/"))))
+            index = where.removeprefix(IN_POST).strip("/")
+            self.add(SchemaError(message, at=("post_process", int(index)) if index else ("post_process",)))
         else:
             self.add(SchemaError(message, pointer=where))
 
@@ -765,7 +766,7 @@ def compile_program(
     uses = () if post_process is None else parse_post(post_process, IN_POST, problems.report)
     uses += (of_root.post or ()) if of_root is not None else ()
     bound = [binder.post_processor(use) for use in uses]
-    errors = sorted(problems.found.values(), key=lambda error: error.override is not None)
+    errors = sorted(problems.found.values(), key=lambda error: error.at[:1] == ("overrides",))
     if errors:
         raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
     return Program(

@@ -84,10 +84,10 @@ def test_all_mistakes_are_told_at_once():
     schema = obj(a={**TEXT, "evaluation_config": "x1"}, b={"$ref": "#/$defs/d"}, c={"$ref": "#/$defs/d"})
     with pytest.raises(SchemaErrors) as caught:
         compile_program({**schema, "$defs": {"d": {"evaluation_config": "nope"}}}, overrides={"e": "exact"})
-    assert [(error.pointer, error.override) for error in caught.value.errors] == [
-        ("/properties/a/evaluation_config", None),
-        ("/$defs/d/evaluation_config", None),
-        ("", "e"),
+    assert [(error.pointer, error.at) for error in caught.value.errors] == [
+        ("/properties/a/evaluation_config", ()),
+        ("/$defs/d/evaluation_config", ()),
+        ("", ("overrides", "e")),
     ]
     assert str(caught.value).count("\n") == 2
 
@@ -112,7 +112,7 @@ OVERRIDES = [
 @pytest.mark.parametrize(("overrides", "message"), OVERRIDES)
 def test_a_mistake_in_the_overrides_names_its_key(overrides, message):
     found = mistakes(INVOICE, overrides=overrides)
-    assert [error.override for error in found if message in str(error)] == [[*overrides][-1]]
+    assert [error.at for error in found if message in str(error)] == [("overrides", [*overrides][-1])]
 
 
 def check_at(schema, pattern, **how):

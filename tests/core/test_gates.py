@@ -71,9 +71,12 @@ COVERAGE = [
     ),
     (
         HALF_OTHERS,
-        "coverage 0.625 is below 0.95: the output has 5 of the gold's 9 values in the same place; missing: `k5`, `k6`, `k7`, 1 more; not in the gold: `x.y[0]`, `x.y[1]`; ",
+        "coverage 0.625 is below 0.95: the output has 5 of the gold's 9 values in the same place; missing: `k5`, `k6`, `k7`, `k8`; not in the gold: `x.y[0]`, `x.y[1]`; ",
     ),
-    ([1], "0 of the gold's 9 values in the same place; missing: `k0`, `k1`, `k2`, 6 more; not in the gold: `[0]`; "),
+    (
+        [1],
+        "0 of the gold's 9 values in the same place; missing: `k0`, `k1`, `k2`, `k3`, `k4` and 4 more; not in the gold: `[0]`; ",
+    ),
 ]
 
 

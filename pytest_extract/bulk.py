@@ -217,7 +217,7 @@ def _unnamed(record: Record) -> str:
 def _value_of(name: str, given: Json) -> Json:
     """Return a gold, schema or tags: of a text its JSON, else the value, with lists and mappings of Python's own."""
     if not isinstance(given, str):
-        return json_argument(f"`{name}`", given, strict=True)
+        return json_argument(f"`{name}`", given)
     parsed = parse_output(given)
     if parsed.value is not MISSING and not parsed.wrapped:
         return parsed.value
@@ -232,7 +232,7 @@ def _plain_output(output: object) -> Json:
     try:
         return plain_json(output)
     except NotJson:
-        return output
+        return None
 
 
 # --- batches

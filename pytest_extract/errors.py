@@ -18,29 +18,17 @@ class SchemaError(ExtractError):
     """A JSON Schema, or the scoring configuration inside it or over it, that cannot be used.
 
     `pointer` is the JSON pointer (RFC 6901) of the offending node, `""` for the root.
-    `override` is the key in a case's `overrides`, `post` the place (from 0) in its `post_process`, `rule` that in its
-    `rules` (and `rule_key` the key there) that holds the mistake; all are None when it stands in the schema.
+    `at` are the steps from the keys of a case to what holds the mistake, such as `("overrides", "items[].price")`,
+    `("post_process", 0)`, `("rules", 2, "abs")`; `()` when it stands in the schema.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        pointer: str = "",
-        override: str | None = None,
-        post: int | None = None,
-        rule: int | None = None,
-        rule_key: str | None = None,
-    ) -> None:
-        where = f"at {pointer or '/'}" if override is None else f"in overrides at {override!r}"
-        where = where if post is None else f"in post_process at {post}"
-        where = where if rule is None else f"in rules at {rule}" if rule >= 0 else "in rules"
+    def __init__(self, message: str, *, pointer: str = "", at: tuple[str | int, ...] = ()) -> None:
+        where = f"at {pointer or '/'}"
+        if at:
+            where = f"in {at[0]} at {at[1]!r}" if len(at) > 1 else f"in {at[0]}"
         super().__init__(f"{where}: {message}")
         self.pointer = pointer
-        self.override = override
-        self.post = post
-        self.rule = rule
-        self.rule_key = rule_key
+        self.at = at
         self.message = message
 
     @property
@@ -50,14 +38,12 @@ class SchemaError(ExtractError):
 
 
 class SchemaErrors(SchemaError):
-    """Several mistakes of one schema, told at once; `pointer` and `message` are the first one's."""
+    """Several mistakes of one schema, told at once; `pointer`, `at` and `message` are the first one's."""
 
     def __init__(self, errors: Iterable[SchemaError]) -> None:
         self._errors = tuple(errors)
         first = self._errors[0]
-        super().__init__(
-            first.message, pointer=first.pointer, override=first.override, post=first.post, rule=first.rule
-        )
+        super().__init__(first.message, pointer=first.pointer, at=first.at)
         self.args = ("\n".join(str(error) for error in self._errors),)
 
     @property

@@ -21,7 +21,7 @@ from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.complexity import Shape
 from pytest_extract.core.result_json import dump_json, from_json, to_json
 from pytest_extract.core.results import DECLINED, FieldResult, ScoreRecord
-from pytest_extract.core.values import FieldPath, Json, json_type, writable
+from pytest_extract.core.values import FieldPath, Json, json_type
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
 from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, withheld
@@ -56,18 +56,11 @@ class ResultsFile:
 
 
 def dump_result(result: CaseResult) -> str:
-    """One line of the results file, without the newline. Never raises, whatever the extractor returned.
+    """One line of the results file, without the newline.
 
     The result is written as it is: of one that has just been measured, `safe_form` is what may leave the process.
     """
-    return _text({"format": FORMAT, **to_json(result)})
-
-
-def _text(value: Json) -> str:
-    try:
-        return dump_json(value)
-    except (TypeError, ValueError, RecursionError):
-        return dump_json(writable(value))
+    return dump_json({"format": FORMAT, **to_json(result)})
 
 
 def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, CaseResult]:
@@ -76,7 +69,7 @@ def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, Case
     Reports, baselines, JUnit XML and the terminal are made from this form, so that all of them hide the same. Messages
     are cleaned, and a secret among values is replaced by a mark. An output with a secret is left out as a whole, and
     `withheld` has the reason: only the output that was scored may be scored again. `owned`: whether a secret is in the
-    user's own files (gold, document), and so is data. Outputs of the result may still be of types of Python's own.
+    user's own files (gold, document), and so is data.
     """
     result = _with_clean_messages(result)
     text = dump_result(result)
@@ -314,7 +307,7 @@ def _rows_of(result: CaseResult) -> Iterator[dict[str, Any]]:
             "outcome": record["outcome"],
             "attempt": attempt.index,
             "attempt_outcome": own["outcome"],
-            "output": None if attempt.output is None else _text(attempt.output),
+            "output": None if attempt.output is None else dump_json(attempt.output),
             "failure_kind": failure.get("kind"),
             "failure_message": failure.get("message"),
             "results": [] if attempt.score is None else [*_result_rows(attempt.score)],

@@ -114,7 +114,10 @@ class Gold:
 
         extraction = as_extraction(output, gold=self.value)
         options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
-        score = self._scorer.score_text(self.value, extraction.output, options)
+        if extraction.failure is None:
+            score = self._scorer.score_text(self.value, extraction.output, options)
+        else:
+            score = self._scorer.failed(self.value, extraction.failure, options)
         score = with_bounded_measures(score, self.value, self._thresholds)
         bounds = Requirements(
             thresholds=self._thresholds, absent=self._options.absent or {}, rules=self._options.rules_gate

@@ -513,16 +513,10 @@ class _CaseBuilder:
             return None
 
     def _tell_of_schema(self, error: SchemaError, schema: SchemaPlace) -> None:
-        if error.override is not None:
-            message = f"`overrides`: {error.override}: {error.message}"
-            self._tell_of_key(message, "overrides", error.override, on_key=True)
-        elif error.post is not None:
-            is_one = not isinstance(self._values["post_process"], list)
-            self._tell_of_key(f"`post_process`: {error.message}", "post_process", *(() if is_one else (error.post,)))
-        elif error.rule is not None:
-            is_text = error.rule_key is None or isinstance(self._values["rules"][error.rule], str)
-            key = () if is_text else (str(error.rule_key),)
-            self._tell_of_key(f"`rules`: {error.message}", "rules", error.rule, *key)
+        if error.at:
+            is_override = error.at[0] == "overrides"
+            place = f"{error.at[1]}: " if is_override else ""
+            self._tell_of_key(f"`{error.at[0]}`: {place}{error.message}", *error.at, on_key=is_override)
         else:
             steps = pointer_steps(schema.value, error.pointer) or ()
             where = f"at {error.pointer}: " if error.pointer else ""

@@ -96,7 +96,7 @@ class NoJsonType(NotJson):
     """A value that no JSON text can be read as, whatever a model says: a mistake of the code that made it."""
 
 
-def plain_json(value: object, *, strict: bool = True) -> Json:
+def plain_json(value: object) -> Json:
     """Return the value itself when it is JSON, else what it says in JSON; raises NotJson with the path.
 
     JSON is dict with str keys, list, str, int, bool, None and finite float, at most MAX_DEPTH levels deep. Taken too:
@@ -108,43 +108,35 @@ def plain_json(value: object, *, strict: bool = True) -> Json:
     - datetime, date and time in ISO 8601, UUID and path as text;
     - numpy's numbers, booleans, texts, dates and arrays, as Python's.
 
-    Not `strict`: takes NaN, infinities, integers of any length and any depth, too.
     NoJsonType for any other type, and for a Decimal with more digits than a float has.
     """
     try:
-        return _ValueCheck(strict=strict).checked(value, ())
+        return _ValueCheck().checked(value, ())
     except RecursionError:  # the caller's own stack was deep already
         raise NotJson("nested too deeply to be walked") from None
 
 
-def json_argument(name: str, value: object, *, strict: bool = False) -> Json:
+def json_argument(name: str, value: object) -> Json:
     """Return an argument of a public function, a gold say, as JSON; ConfigError with its place for what has none.
 
-    MISSING stays. Unless `strict`, numbers that JSON lacks (NaN) do as well: they are compared, and equal themselves.
-    So does what is nested too deep to be looked through.
+    MISSING stays.
     """
     try:
-        return value if value is MISSING else plain_json(value, strict=strict)
+        return value if value is MISSING else plain_json(value)
     except NotJson as problem:
-        if not strict and not isinstance(problem, NoJsonType):
-            return value
         raise ConfigError(f"{name} is no JSON: at {problem.path}, {problem}") from problem
 
 
-def json_output(value: object) -> Json:
-    """Return an output: text as it is, any other as JSON; ConfigError for a type that JSON does not have.
+def json_output(value: object, told: str = "the extractor returned no JSON") -> Json:
+    """Return an output as JSON; ConfigError, beginning as `told`, for a type that JSON does not have.
 
-    That is a mistake of the code that returned it. What a model's own text may hold (NaN, a number of 5,000 digits, a
-    deep nesting) stays as it is, to fail as the model's output.
+    That is a mistake of the code that returned it. Raises NotJson for what a model's own text may hold (NaN, a number
+    of 5,000 digits, a deep nesting): that fails as the model's output.
     """
-    if value is None or isinstance(value, str | bytes | bytearray):
-        return value
     try:
         return plain_json(value)
     except NoJsonType as problem:
-        raise ConfigError(f"the extractor returned no JSON: at {problem.path}, {problem}") from problem
-    except NotJson:
-        return value
+        raise ConfigError(f"{told}: at {problem.path}, {problem}") from problem
 
 
 def schema_argument(schema: object) -> Json:
@@ -178,22 +170,21 @@ def class_schema(name: str, given: Any) -> Json:
 class _ValueCheck:
     """One check: remembers the containers on the way down, to tell a cycle."""
 
-    def __init__(self, *, strict: bool) -> None:
-        self._strict = strict
+    def __init__(self) -> None:
         self._open: set[int] = set()
         self._plain: dict[int, object] = {}
 
     def checked(self, value: object, path: tuple[Step, ...]) -> Json:
         if type(value) in _SCALARS:
-            if self._strict and (problem := _problem(value)):
+            if problem := _problem(value):
                 raise NotJson(problem, path)
             return value
         if id(value) in self._plain:  # a part that stands in many places is read once
             return value
         if id(value) in self._open:
             raise NoJsonType("the value contains itself", path)
-        if self._strict and len(path) >= MAX_DEPTH:
-            raise NotJson(f"nested more than {MAX_DEPTH} levels deep", path)
+        if len(path) >= MAX_DEPTH:
+            raise NotJson(f"nested more than {MAX_DEPTH} levels deep", path[:4])  # where that begins
         self._open.add(id(value))
         if isinstance(value, dict):
             plain = self._object(value, path)

@@ -14,12 +14,12 @@ from pytest_extract.core import arguments
 from pytest_extract.core.measures.published import CoverageGate, CoverageMode, DocumentPair
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.values import MISSING, Json, json_type, short_repr, text_below
+from pytest_extract.core.words import listed
 from pytest_extract.errors import ConfigError
 
 COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")
 GATE_KEYS: Final = ("schema", "coverage", "bare", "grounded", "rules")
 MODALITIES: Final = ("text", "image", "audio")
-_LISTED: Final = 3
 _UNGATED: Final = "not looked at, as in the program whose semantics these are; `gates` switch it on"
 
 
@@ -125,8 +125,6 @@ def _gate(name: Literal["parse", "root", "schema", "coverage"], why: str, factor
 
 
 def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
-    if sides.deep:
-        return _gate("parse", "the JSON is nested too deeply to be scored", 0.0)
     if sides.extracted is MISSING:
         return _gate("parse", "there is no output" if failure is None else str(failure), 0.0)
     return _gate("parse", "the output is JSON")
@@ -173,7 +171,5 @@ def _coverage_gate(sides: DocumentPair, gate: CoverageGate) -> GateResult:
 
 def _places_text(what: str, paths: Sequence[str]) -> str:
     """Name the first places."""
-    shown = [f"`{path if len(path) <= 80 else f'{path[:39]}…{path[-40:]}'}`" for path in paths[:_LISTED]]
-    if len(paths) > _LISTED:
-        shown.append(f"{len(paths) - _LISTED:,} more")
-    return f"; {what}: {', '.join(shown)}" if shown else ""
+    shown = [f"`{path if len(path) <= 80 else f'{path[:39]}…{path[-40:]}'}`" for path in paths]
+    return f"; {what}: {listed(shown)}" if shown else ""

@@ -589,8 +589,12 @@ def parse_output(
     try:
         return _structured(ParsedOutput(plain_json(output)))
     except NotJson as problem:
-        failure = Failure(kind=FailureKind.MALFORMED_JSON, message=str(problem), path=problem.path)
-        return ParsedOutput(MISSING, failure)
+        return ParsedOutput(MISSING, no_value(problem))
+
+
+def no_value(problem: NotJson) -> Failure:
+    """Return the failure of an output that holds what JSON cannot."""
+    return Failure(kind=FailureKind.MALFORMED_JSON, message=str(problem), path=problem.path)
 
 
 def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -> ParsedOutput:

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, Union, get_args, 
 from pytest_extract.core.results import ArrayResult, ScoreRecord
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 
-dump_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-"""Write compact ASCII JSON; TypeError, ValueError or RecursionError for what JSON cannot hold."""
+dump_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=repr).encode
+"""Write compact ASCII JSON; a reason that a judge or a post-processor gave may be of any type, and becomes a text."""
 
 _Convert: TypeAlias = Callable[[Any], Any]
 _RARE: Final = frozenset({

@@ -543,9 +543,9 @@ def compile_rules(given: Json, program: Program, *, of_schema: bool) -> tuple[Ru
                 raise RuleMistake(f"has the text of rule {first + 1}: {rule.name!r}", None)  # noqa: TRY301
             found.append(rule)
         except RuleMistake as mistake:
-            key = mistake.key if isinstance(entry, Mapping) else None
-            pointer = f"/{RULES_KEYWORD}/{index}{'' if key is None else f'/{key}'}"
-            where: dict[str, Any] = {"pointer": pointer} if of_schema else {"rule": index, "rule_key": key}
+            steps = (index,) if mistake.key is None or not isinstance(entry, Mapping) else (index, mistake.key)
+            pointer = "/".join(map(str, ("", RULES_KEYWORD, *steps)))
+            where: dict[str, Any] = {"pointer": pointer} if of_schema else {"at": ("rules", *steps)}
             errors.append(SchemaError(str(mistake), **where))
     return tuple(found), errors
 

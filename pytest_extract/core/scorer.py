@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack
 
 from pytest_extract.core import arguments
-from pytest_extract.core.arguments import json_argument, json_output, schema_argument
+from pytest_extract.core.arguments import NotJson, json_argument, json_output, schema_argument
 from pytest_extract.core.compile.compiler import JudgeMode, compile_program
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
@@ -21,7 +21,7 @@ from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.measures import field_measures
 from pytest_extract.core.measures.published import DocumentPair, DocumentSchema, document_measures
 from pytest_extract.core.mistakes import ComparedOutput, compared_results, mistakes_by_path
-from pytest_extract.core.parse import FitRank, SchemaFit, parse_output, too_many_bytes, too_many_values
+from pytest_extract.core.parse import FitRank, SchemaFit, no_value, parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.results import (
     WRONG,
     Answer,
@@ -41,7 +41,7 @@ from pytest_extract.core.results import (
     is_covered,
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
-from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_json, usual, writable
+from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_json, usual
 from pytest_extract.core.words import listed
 from pytest_extract.errors import ConfigError, SchemaErrors
 
@@ -316,15 +316,15 @@ class Score:
         return name_mistakes(output)
 
     def record(self, in_document: FindsValue | None = None) -> ScoreRecord:
-        """Return all of it as one frozen value, every measure worked out, values cut where they cannot be written.
+        """Return all of it as one frozen value, every measure worked out.
 
         `in_document` says whether a value stands in the document, for the names of mistakes that depend on it.
         """
         return ScoreRecord(
             semantics=self.semantics,
             failure=self.failure,
-            fields=tuple(map(_writable_result, self.fields)),
-            leaves=tuple(map(_writable_result, self.leaves)),
+            fields=self.fields,
+            leaves=self.leaves,
             arrays=self.arrays,
             measures=self.measures,
             gates=self.gates,
@@ -347,13 +347,6 @@ class Score:
         from pytest_extract.core.result_json import to_json
 
         return to_json(self.record())
-
-
-def _writable_result(result: FieldResult) -> FieldResult:
-    """Return the result with values that JSON can hold; most are scalars, and the result then stays as it is."""
-    gold, extracted = (side if side is MISSING else writable(side) for side in (result.gold, result.extracted))
-    same = gold is result.gold and extracted is result.extracted
-    return result if same else result._replace(gold=gold, extracted=extracted)
 
 
 _LONGEST_VALUE: Final = 80
@@ -461,10 +454,14 @@ class Scorer:
         """Score an extracted JSON value against gold, by `ScoreOptions` or its fields as keywords.
 
         Python values that correspond to JSON (models of pydantic, dates, Decimal, ...) are converted, in gold as well.
-        Raises ConfigError for arguments that cannot be used.
+        What no JSON can hold (NaN) is a failure of the output. Raises ConfigError for arguments that cannot be used.
         """
         options = ScoreOptions.of(options, keywords)
-        gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
+        gold = json_argument("gold", gold)
+        try:
+            extracted = extracted if extracted is MISSING else json_output(extracted, "extracted is no JSON")
+        except NotJson as problem:
+            return self._failed(gold, no_value(problem), options)
         value, metadata, notes = _unwrapped(extracted, options)
         return self._scored(gold, value, options, metadata, notes=notes)
 
@@ -478,7 +475,10 @@ class Scorer:
         """Parse a model's output and score it; what cannot be parsed scores 0, with the reason in `failure`."""
         options = ScoreOptions.of(options, keywords)
         gold = json_argument("gold", gold)
-        text = bytes(text) if isinstance(text, bytearray) else json_output(text)
+        try:
+            text = bytes(text) if isinstance(text, bytes | bytearray) else json_output(text)
+        except NotJson as problem:
+            return self._failed(gold, no_value(problem), options)
         large = too_many_bytes(text, gold, options.max_output_bytes) if isinstance(text, str | bytes) else None
         if large is not None:
             return self.failed(gold, large, options)
@@ -600,10 +600,10 @@ def compile_schema(
         "schema": schema_argument(schema),
         "semantics": semantics,
         "nulls": nulls,
-        "overrides": dict(arguments.mapping("overrides", overrides)),
+        "overrides": json_argument("overrides", dict(arguments.mapping("overrides", overrides))),
         "judge_mode": judge_mode,
-        "post_process": post_process,
-        "rules": [*(rules or ())],
+        "post_process": json_argument("post_process", post_process),
+        "rules": json_argument("rules", [*(rules or ())]),
         "as_published": semantics is not None if as_published is None else as_published,
     }
     try:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from pytest_extract.core.arguments import plain_json
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics.base import Param, Params, TransformSpec
-from pytest_extract.core.values import Json, a_type, fold_case, python_text, short_json
+from pytest_extract.core.values import Json, a_type, fold_case, short_json
 
 Function = Callable[[Json], Json]
 
@@ -79,7 +80,7 @@ def _to_bool(value: Json) -> bool:
     raise ValueError
 
 
-_CONVERSIONS: Mapping[str, Function] = {"float": float, "int": int, "str": python_text, "bool": _to_bool}
+_CONVERSIONS: Mapping[str, Function] = {"float": float, "int": int, "str": str, "bool": _to_bool}
 
 
 @TransformSpec.row(
@@ -95,7 +96,7 @@ def _type_convert(params: Params) -> Function:
 
     def change(value: Json) -> Json:
         try:
-            return _CONVERSIONS[wanted](value)
+            return plain_json(_CONVERSIONS[wanted](value))
         except (ValueError, TypeError, OverflowError) as error:
             raise _not_applicable("type_convert", f"a value that can become {wanted}", value) from error
 

@@ -9,11 +9,9 @@ from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.complexity import count_values
-from pytest_extract.core.engine.context import DEEPEST, Path, branch_of
+from pytest_extract.core.engine.context import Path, branch_of
 from pytest_extract.core.values import CONTAINERS, FieldPath, Json, path_below
 from pytest_extract.core.words import listed
-
-"""Places that a sentence names; more are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +60,7 @@ def find_uncompared(program: Program, gold: Json) -> Uncompared | None:
     stack: list[tuple[Node, Json, Path]] = [(program.root, gold, ())]
     while stack:
         node, value, path = stack.pop()
-        is_whole = len(path) > DEEPEST or (isinstance(node, Object | Array) and bool(node.checks))
+        is_whole = isinstance(node, Object | Array) and bool(node.checks)
         below: list[tuple[Node, Json, Path]] = []
         if isinstance(node, RecursiveRef) and isinstance(value, CONTAINERS):
             below.append((node.node, value, path))

@@ -23,9 +23,8 @@ from typing import Any, Final, Literal, TypeAlias
 Json: TypeAlias = Any
 Step: TypeAlias = str | int
 
-MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = 96
 """Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
-_LONGEST_BITS: Final = 10_000
 _PLAIN_NAME = re.compile(r"[^\W\d][\w\-]*")
 _STEP_START = re.compile(r"(?!^)[.\[]")
 
@@ -111,33 +110,6 @@ def copied(value: Json) -> Json:
     return [copied(item) for item in value] if isinstance(value, list) else value
 
 
-DEEPEST_WRITTEN: Final = 150
-"""Containers nested deeper than this are written as a text."""
-
-
-def writable(value: object, depth: int = 0) -> Json:
-    """Return a value that JSON can hold: what it cannot, is too deep or too long, becomes a text that describes it.
-
-    Integers of more than some 3,000 digits are too long. A value that needs no change is copied all the same.
-    """
-    match value:
-        case None | bool() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else repr(value)
-        case int():
-            return value if value.bit_length() < _LONGEST_BITS else f"<an integer of {value.bit_length()} bits>"
-        case Mapping() if depth < DEEPEST_WRITTEN:
-            keys = [key if isinstance(key, str) else f"<{type(key).__qualname__} key>" for key in value]
-            return {key: writable(item, depth + 1) for key, item in zip(keys, value.values(), strict=True)}
-        case list() | tuple() if depth < DEEPEST_WRITTEN:
-            return [writable(item, depth + 1) for item in value]
-        case Mapping() | list() | tuple():
-            return f"<nested deeper than {DEEPEST_WRITTEN} levels>"
-        case _:
-            return f"<{type(value).__module__}.{type(value).__qualname__}>"
-
-
 _JSON_TYPES: Final[Mapping[type, str]] = {
     type(None): "null",
     bool: "boolean",
@@ -201,52 +173,8 @@ def text_below(value: float, bound: float, style: Literal["f", "g"], least: int 
     return repr(value)
 
 
-_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-_NOTHING: Final = object()
-
-
-def canonical_json(value: Json) -> str:
-    """Return one text per value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true.
-
-    It goes on where Python stops: at 1,000 levels of nesting, at integers of 4,300 digits (they are written in
-    hexadecimal), and at what is no JSON (by `repr`).
-    """
-    try:
-        return _encode(value)
-    except (RecursionError, ValueError, TypeError):
-        return written_json(value, scalar_text)
-
-
-def scalar_text(value: Json) -> str:
-    """Return the canonical text of a value that is no list and no object."""
-    try:
-        return _encode(value)
-    except ValueError:
-        return hex(value)
-    except TypeError:
-        return repr(value)
-
-
-def written_json(value: Json, scalar: Callable[[Json], str]) -> str:
-    """Return the canonical text of any value, its scalars as `scalar` writes them, without recursion."""
-    parts: list[str] = []
-    waiting: list[tuple[str, Any]] = [("", value)]  # a text, and the value after it; the last is the next
-    while waiting:
-        before, item = waiting.pop()
-        parts.append(before)
-        if isinstance(item, dict):
-            inside = [(f"{_encode(name)}:", item[name]) for name in sorted(item)]
-            opening, closing = "{}"
-        elif isinstance(item, list):
-            inside = [("", row) for row in item]
-            opening, closing = "[]"
-        else:
-            parts.append("" if item is _NOTHING else scalar(item))
-            continue
-        parts.append(opening)
-        waiting.append((closing, _NOTHING))
-        waiting += [(f"{',' if place else ''}{text}", inner) for place, (text, inner) in enumerate(inside)][::-1]
-    return "".join(parts)
+canonical_json: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=repr).encode
+"""Return one text per JSON value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true; MISSING has one."""
 
 
 def iter_leaves(
@@ -488,11 +416,6 @@ def same(gold: Json, extracted: Json) -> bool:
     return same_key(gold) == same_key(extracted)
 
 
-def python_equal(gold: Json, extracted: Json) -> bool:
-    """Python's `==` (1 == 1.0 == True) at any depth; NaN is itself."""
-    return _python_key(gold) == _python_key(extracted)
-
-
 def same_key(value: Json) -> Hashable:
     """Return a hashable key that two values share exactly where `same` holds."""
     if isinstance(value, str):
@@ -501,7 +424,14 @@ def same_key(value: Json) -> Hashable:
         return (value, "")
     if isinstance(value, NUMBERS):
         return ("nan",) if is_nan(value) else (value,)
-    return ("container", written_json(value, _number_as_value))
+    return _keyed_by_content(value, same_key)
+
+
+def _keyed_by_content(value: Json, inner: Callable[[Json], Hashable]) -> Hashable:
+    """Return the key of an object or a list, by the keys of what is in it; anything else is its own."""
+    if isinstance(value, dict):
+        return frozenset((name, inner(item)) for name, item in value.items())
+    return ("list", *map(inner, value)) if isinstance(value, list) else value
 
 
 def text_key(value: Json) -> Hashable:
@@ -515,28 +445,9 @@ def typed_key(value: Json) -> Hashable:
 
 
 def _python_key(value: Json) -> Hashable:
-    def number(item: Json) -> Json:
-        return int(item) if isinstance(item, bool) else item
-
-    if isinstance(value, CONTAINERS):
-        return ("container", written_json(value, lambda item: _number_as_value(number(item))))
-    return same_key(number(value))
+    return _keyed_by_content(value, _python_key)
 
 
 def strict_key(value: Json) -> Hashable:
     """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
-    if isinstance(value, CONTAINERS):
-        return type(value), canonical_json(value)
-    return type(value), value if value == value else "nan"  # noqa: PLR0124 - NaN
-
-
-def _number_as_value(value: Json) -> str:
-    return scalar_text(int(value) if isinstance(value, float) and value.is_integer() else value)
-
-
-def python_text(value: Json) -> str:
-    """Return Python's `str` of a value; canonical JSON of one that is too deep or too long for it."""
-    try:
-        return str(value)
-    except (RecursionError, ValueError):
-        return canonical_json(value)
+    return type(value), canonical_json(value) if isinstance(value, CONTAINERS) else value

@@ -17,9 +17,9 @@ from contextlib import closing
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.arguments import json_argument, json_output, mapping
+from pytest_extract.core.arguments import NotJson, json_argument, json_output, mapping
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.parse import IN_RESPONSE, finish_of, is_response
+from pytest_extract.core.parse import IN_RESPONSE, finish_of, is_response, no_value
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
@@ -125,9 +125,15 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
         raise ProviderOutage(failure.message)
     if is_response(given.output) and not is_response(gold):
         raise ConfigError(f"the extractor returned a response as a client gives it; return {IN_RESPONSE}")
+    output = given.output
+    try:
+        output = bytes(output) if isinstance(output, bytes | bytearray) else json_output(output)
+    except NotJson as problem:
+        output, failure = None, failure or no_value(problem)
     return dataclasses.replace(
         given,
-        output=json_output(given.output),
+        output=output,
+        failure=failure,
         usage=usage_of(given.usage),
         cost_usd=_amount("cost_usd", given.cost_usd),
         estimated_usd=_amount("estimated_usd", given.estimated_usd),
@@ -147,7 +153,7 @@ _REPORTED: Final = {
 
 def _reported(name: str, value: Any, kinds: Any) -> Any:
     """Return what an extractor reports beside its output as plain JSON."""
-    plain = None if value is None else json_argument(f"Extraction({name}=...)", value, strict=True)
+    plain = None if value is None else json_argument(f"Extraction({name}=...)", value)
     if plain is not None and (not isinstance(plain, kinds) or isinstance(plain, bool)):
         raise _wrong(name, _REPORTED[name], value)
     return plain

@@ -12,7 +12,7 @@ from pytest_extract.core.parse import parse_output
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
 from tests.core.schemas import EXACT, INTEGER, obj
-from tests.strategies import any_json, json_values, nested
+from tests.strategies import any_json, json_values
 
 
 def counted(count):
@@ -38,7 +38,6 @@ EVERY = {"parse", "root", "schema", "coverage"}
         (NINE, {}, set()),
         (MISSING, {}, EVERY),
         (BROKEN.value, {"failure": BROKEN.failure}, EVERY),
-        (nested(10_000, []), {}, EVERY),
         ("a bare text", {}, {"root", "coverage"}),
         (BARE.value, {"failure": BARE.failure}, {"root", "coverage"}),
         (BARE.value, {"failure": BARE.failure, "gold": []}, {"root", "coverage"}),
@@ -50,7 +49,7 @@ EVERY = {"parse", "root", "schema", "coverage"}
         ({}, {"config": GateConfig.from_json({"coverage": False})}, set()),
         ({}, {"config": GateConfig.from_json({"coverage": {"mode": "off"}})}, set()),
     ],
-    ids=range(14),
+    ids=range(13),
 )
 def test_a_gate_that_fails_has_the_factor_0_and_the_others_1(extracted, how, failing):
     checked = gates(extracted, **how)
@@ -72,9 +71,12 @@ COVERAGE = [
     ),
     (
         HALF_OTHERS,
-        "coverage 0.625 is below 0.95: the output has 5 of the gold's 9 values in the same place; missing: `k5`, `k6`, `k7`, 1 more; not in the gold: `x.y[0]`, `x.y[1]`; ",
+        "coverage 0.625 is below 0.95: the output has 5 of the gold's 9 values in the same place; missing: `k5`, `k6`, `k7`, `k8`; not in the gold: `x.y[0]`, `x.y[1]`; ",
     ),
-    ([1], "0 of the gold's 9 values in the same place; missing: `k0`, `k1`, `k2`, 6 more; not in the gold: `[0]`; "),
+    (
+        [1],
+        "0 of the gold's 9 values in the same place; missing: `k0`, `k1`, `k2`, `k3`, `k4` and 4 more; not in the gold: `[0]`; ",
+    ),
 ]
 
 
@@ -142,7 +144,6 @@ def test_why_a_gate_fails():
     assert "the schema itself is invalid: at /type" in gates(NINE, schema=DocumentSchema({"type": "strnig"})).schema.why
     parse = gates(BROKEN.value, failure=BROKEN.failure).parse
     assert parse.why == "trailing_comma at line 1, column 8: a comma stands before `}`"
-    assert "too deeply" in gates(nested(10_000)).parse.why
 
 
 def test_breaking_the_schema_is_a_failure_kind_with_its_place():

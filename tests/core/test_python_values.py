@@ -41,10 +41,11 @@ from pytest_extract import (
 from pytest_extract.bulk import BulkScorer
 from pytest_extract.core.arguments import NoJsonType, NotJson, plain_json
 from pytest_extract.core.parse import parse_output
-from pytest_extract.core.values import copied
+from pytest_extract.core.values import MAX_DEPTH, copied
 from pytest_extract.feedback import optimizer_metric
 from pytest_extract.systems import compare_systems, struct_evaluate
 from tests.loaded import load_everything
+from tests.strategies import NO_JSON as NO_TEXT
 from tests.strategies import json_values, nested
 
 load_everything()
@@ -237,7 +238,7 @@ def containers(value):
 
 
 def test_what_a_case_file_may_nest_can_be_copied():
-    value = nested(200, objects=True)
+    value = nested(MAX_DEPTH, objects=True)
     assert copied(value) == value
 
 
@@ -373,9 +374,18 @@ def test_what_is_no_schema_is_an_error(schema):
         compile_schema(schema)
 
 
-def test_numbers_that_json_lacks_do_not_keep_their_neighbours_from_being_converted():
-    gold = {"a": float("nan"), "b": dt.date(2026, 1, 2)}
-    assert score({}, gold, {**gold, "b": "2026-01-02"}).measures["f1"] == 1.0
+@pytest.mark.parametrize("value", NO_TEXT.values(), ids=NO_TEXT)
+def test_what_no_json_text_holds_is_an_error_of_a_gold_and_a_failure_of_an_output(value):
+    told = r"no JSON: at .* (no JSON value|too long to read|levels deep)$"
+    with pytest.raises(ConfigError, match=told):
+        score({}, {"a": value}, {})
+    with pytest.raises(ConfigError, match=told):
+        score({}, {}, {}, accept={"a": [value]})
+    for found in (score({}, {"a": 1}, {"a": value}), score_text({}, {"a": 1}, {"a": value})):
+        assert found.failure.kind == "malformed_json"
+        assert found.failure.path[:1] in (("a",), ())
+        assert not any(found.measures.values())
+        assert json.loads(json.dumps(found.to_dict(), allow_nan=False))
 
 
 def test_further_right_readings_are_converted_too():

@@ -27,6 +27,7 @@ from pytest_extract.extraction.call import (
     call_extractor,
     failure_of,
 )
+from tests.strategies import NO_JSON
 
 GIVEN = {name: name.upper() for name in ARGUMENTS}
 
@@ -196,9 +197,13 @@ def test_other_dresses_of_json_are_taken_for_what_they_are(returned, output):
     assert call(lambda: returned).output == output
 
 
-@pytest.mark.parametrize("output", [{"a": [1]}, {"a": math.nan}, {"a": 10**5000}], ids=["plain", "nan", "digits"])
-def test_what_a_model_can_write_is_not_touched(output):
+def test_json_is_not_touched_and_a_value_that_no_text_holds_is_a_failure_with_its_place():
+    output = {"a": [1]}
     assert call(lambda: output).output is output
+    for value in NO_JSON.values():
+        found = call(lambda value=value: {"rows": [value]})
+        assert (found.output, str(found.failure.kind)) == (None, "malformed_json")
+        assert found.failure.path[:2] == ("rows", 0)
 
 
 @pytest.mark.parametrize("output", [{"rows": [{"price": {1}}]}, {"rows": [{"price": object()}]}], ids=["set", "object"])

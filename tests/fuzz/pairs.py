@@ -25,7 +25,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_extract import MISSING, SchemaError, compile_schema
+from pytest_extract import MISSING, ConfigError, SchemaError, compile_schema
+from pytest_extract.core.arguments import NotJson, plain_json
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.transforms import TRANSFORMS
 from tests.fuzz.generate import Maker, Setup
@@ -83,8 +84,21 @@ def found_in(law: str, error: BaseException) -> Found:
     return Found(law, f"{name}: {error!s:.300}{place}", f"{law}: {name}: {coarse[:110]}{place}")
 
 
+def is_json(value: Json) -> bool:
+    try:
+        plain_json(value)
+    except NotJson:
+        return False
+    return True
+
+
 def compiled(setup: Setup) -> Any:
-    return compile_schema(setup.schema, **setup.options)
+    try:
+        return compile_schema(setup.schema, **setup.options)
+    except ConfigError as error:
+        if is_json([setup.schema, setup.options]):
+            raise
+        raise SchemaError(str(error)) from error
 
 
 def check_pair(scorer: Any, setup: Setup, gold: Json, extracted: Json, seed: int, only: str = "") -> tuple[Found | None, Any, list[str]]:  # fmt: skip
@@ -95,7 +109,16 @@ def check_pair(scorer: Any, setup: Setup, gold: Json, extracted: Json, seed: int
     before = frozen(gold), frozen(extracted)
     try:
         judge = judge_of(setup.judge)
-        score = scorer.score(gold, extracted, judge=judge)
+        try:
+            score = scorer.score(gold, extracted, judge=judge)
+        except ConfigError:
+            if is_json(gold):
+                raise
+            return None, None, done
+        if extracted is not MISSING and not is_json(extracted):
+            if score.failure is None or str(score.failure.kind) != "malformed_json":
+                raise Broken("an output that is no JSON does not fail")
+            return None, score, done
         pair = Pair(setup, scorer, gold, extracted, judge, score, seed)
         for law, (check, share) in LAWS.items():
             drawn = rng.random() < share

@@ -88,6 +88,17 @@ def test_an_extractor_that_had_raised_is_broken_again(pytester, run, write_extra
     run("--extract-from=broken.jsonl", failed=2, lines=lines)
 
 
+def test_an_output_that_no_json_holds_fails_in_the_same_way_again_from_a_recording_and_from_results(
+    pytester, run, write_extractor
+):
+    write_extractor('return {"vendor": "ACME", "total": float("nan")}')
+    run("--extract-record=once", "--extract-report=nan.jsonl", failed=2)
+    for option in ("--extract-record=none", "--extract-from=nan.jsonl"):
+        run(option, "--extract-report=again.jsonl", failed=2)
+        told = [str(each.attempts[0].score.failure) for each in results(pytester, "again.jsonl")]
+        assert told == ["malformed_json at total: nan is no JSON value"] * 2
+
+
 def test_a_damaged_file_is_a_usage_error(pytester):
     (pytester.path / "bad.jsonl").write_text("nonsense\n{}\n", encoding="utf-8")
     refused(pytester.runpytest("--extract-from=bad.jsonl"), "*bad.jsonl:1: not JSON*")

@@ -12,6 +12,7 @@ from numbers import Real
 from threading import RLock
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
+from pytest_extract.core.arguments import plain_json
 from pytest_extract.core.compile.nodes import (
     Align,
     AlignMode,
@@ -238,11 +239,11 @@ def _chain(transforms: Sequence[Transform]) -> Transform:
 
 
 def _only_value_errors(transform: Transform, name: str) -> Transform:
-    """Let a project's own transform raise anything: it then does not apply, and the result says why."""
+    """Let a project's own transform raise anything, or return no JSON: it then does not apply, and results say why."""
 
     def apply(value: Json) -> Json:
         try:
-            return transform(value)
+            return plain_json(transform(value))
         except Exception as error:  # a user's function may raise anything
             raise ValueError(f"{name} raised {type(error).__name__}: {error}") from error
 
@@ -709,9 +710,10 @@ class _Problems:
 
     def report(self, message: str, where: str = "") -> None:
         if where.startswith(IN_OVERRIDES):
-            self.add(SchemaError(message, override=where.removeprefix(IN_OVERRIDES).split("\n")[0]))
+            self.add(SchemaError(message, at=("overrides", where.removeprefix(IN_OVERRIDES).split("\n")[0])))
         elif where.startswith(IN_POST):
-            self.add(SchemaError(message, post=int(where.removeprefix(IN_POST).strip("/"))))
+            index = where.removeprefix(IN_POST).strip("/")
+            self.add(SchemaError(message, at=("post_process", int(index)) if index else ("post_process",)))
         else:
             self.add(SchemaError(message, pointer=where))
 
@@ -764,7 +766,7 @@ def compile_program(
     uses = () if post_process is None else parse_post(post_process, IN_POST, problems.report)
     uses += (of_root.post or ()) if of_root is not None else ()
     bound = [binder.post_processor(use) for use in uses]
-    errors = sorted(problems.found.values(), key=lambda error: error.override is not None)
+    errors = sorted(problems.found.values(), key=lambda error: error.at[:1] == ("overrides",))
     if errors:
         raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
     return Program(

@@ -31,8 +31,6 @@ Walk: TypeAlias = Callable[["ScoringContext", Node, Value, Value, Path, Path | N
 
 NO_ANSWER: Final = "the judge gave no usable answer"
 _STRUCTURE: Final[NamedMetric] = (STRUCTURE, {}, 1.0)
-DEEPEST: Final = 96
-"""Steps of the longest path that is walked; what is nested deeper is compared as one value."""
 _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
 _INDEX: Final = re.compile(r"\[\d+\]")
 
@@ -151,12 +149,9 @@ class ScoringContext:
         if node.field:
             self.fields.append(result)
 
-    def ask(self, question: Question, noun: str) -> Answer | NoAnswer:
-        """Return what a judge answers, or why it does not; `noun`: what the question shows."""
-        try:
-            key = question.key
-        except RecursionError:
-            return NoAnswer(f"the {noun} are nested too deep to show to a judge")
+    def ask(self, question: Question) -> Answer | NoAnswer:
+        """Return what a judge answers, or why it does not."""
+        key = question.key
         if key not in self.answers:
             self.questions.setdefault(key, question)
             return NoAnswer(self.unanswered)
@@ -190,7 +185,7 @@ class ScoringContext:
         return Fit(score, weight + undecided, undecided)
 
     def content(self, value: Value) -> Hashable:
-        """Return a key that two values share where they are the same JSON of the same types, NaN included."""
+        """Return a key that two values share where they are the same JSON of the same types."""
         if type(value) is not dict and type(value) is not list:
             return strict_key(value)
         found = self.texts.get(id(value))

@@ -108,7 +108,7 @@ def _score(
         judge=metric.judge,
         options=metric.options,
     )
-    answer = run.ask(question, "values")
+    answer = run.ask(question)
     if isinstance(answer, JudgeAnswer):
         return answer.score, answer.reason or None
     return None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER

@@ -24,7 +24,6 @@ from pytest_extract.core.values import (
     canonical_json,
     copied,
     path_below,
-    python_text,
     strict_key,
     text_key,
 )
@@ -168,7 +167,7 @@ def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: 
             total += score
         return total / len(wanted)
 
-    rows, columns = (sorted(keys, key=lambda key: python_text([*_parts(key)])) for keys in (ours, theirs))
+    rows, columns = (sorted(keys, key=lambda key: str([*_parts(key)])) for keys in (ours, theirs))
     sides = [[_parts(key) for key in keys] for keys in (rows, columns)]
     scores = [[similarity(one, other) for other in sides[1]] for one in sides[0]]
     return {rows[i]: columns[j] for i, j in assign(scores) if scores[i][j] > 0}
@@ -404,7 +403,7 @@ def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: li
         judge=array.align.judge,
         options=array.align.options,
     )
-    answer = run.ask(question, "rows")
+    answer = run.ask(question)
     if not isinstance(answer, Alignment):
         return answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
     return _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted), "judge")

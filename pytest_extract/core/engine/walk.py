@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any, Final, NamedTuple
 
+from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import (
-    DEEPEST,
     CaseRules,
     Known,
     OpenArray,
@@ -46,7 +46,6 @@ from pytest_extract.core.values import (
     a_type,
     as_place,
     path_below,
-    python_equal,
     same,
 )
 
@@ -56,9 +55,6 @@ EMPTY: Final[dict[str, Json]] = {}
 def score_missing(run: ScoringContext, node: Node, value: Json, status: Status, path: Path, at: Path | None) -> None:
     """Score what stands on one side only."""
     gold, extracted = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
-    if len(path) > DEEPEST:
-        run.shape(node, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
-        return
     if isinstance(node, RecursiveRef):
         node = node.node
     if isinstance(node, Union):
@@ -128,7 +124,7 @@ def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
 
 def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json) -> tuple[Status, str]:
     """Compare what stands in the place of a container; say that it is none, and which side's is of another kind."""
-    if python_equal(gold, extracted) if run.empty_is_free else same(gold, extracted):
+    if gold == extracted if run.empty_is_free else same(gold, extracted):
         return Status.MATCH, f"not {wanted}, but equal to gold"
     kinds = a_type(gold), a_type(extracted)
     if kinds[0] == wanted:
@@ -140,7 +136,7 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
     """Score the declared properties of an object, then what is not declared."""
     if run.accept and gold is not EMPTY and extracted is not EMPTY:  # EMPTY: it is missing, which no reading excuses
         gold = accepted(run, obj, gold, extracted, path)
-    if obj.checks or type(gold) is not dict or type(extracted) is not dict or len(path) > DEEPEST:
+    if obj.checks or type(gold) is not dict or type(extracted) is not dict:
         _score_otherwise(run, obj, gold, extracted, path, at)
         return
     if run.empty_is_free and not gold and not extracted:
@@ -205,12 +201,8 @@ def _score_undeclared(
 def _score_otherwise(
     run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
-    """Score what is not two objects alone: too deep, metrics on the object itself, absence, other types."""
-    if type(gold) is dict and type(extracted) is dict and len(path) > DEEPEST:
-        status, _ = compare_as_one(run, "an object", gold, extracted)
-        reason = f"nested more than {DEEPEST} steps deep: compared as one value"
-        run.shape(obj, status, (gold, extracted), path, at, reason)
-    elif obj.checks:
+    """Score what is not two objects alone: metrics on the object itself, absence, other types."""
+    if obj.checks:
         walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
         if obj.descend:  # no judge has looked at its properties
             walk_object(run, obj._replace(checks=()), gold, extracted, path, at)
@@ -224,8 +216,7 @@ def _score_otherwise(
         else:
             score_missing(run, obj, value, status, path, at)
     elif run.both_passed:
-        if len(path) <= DEEPEST:
-            walk_object(run, obj, EMPTY, EMPTY, path, at)
+        walk_object(run, obj, EMPTY, EMPTY, path, at)
     elif not run.empty_is_free:
         run.vacuous.append(path)
 
@@ -263,7 +254,7 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
         walk_leaf(run, whole, gold, extracted, path, at)
     if array.wrap and is_present(gold) and is_present(extracted):
         single = type(gold) is not list and type(extracted) is not list
-        if len(path) > DEEPEST or (single and run.wrapped is not None and run.wrapped == path[:-1]):
+        if single and run.wrapped is not None and run.wrapped == path[:-1]:
             _score_as_one(place)  # a row that is no list, and may be one in turn
         else:
             outer, run.wrapped = run.wrapped, path if single else None
@@ -276,8 +267,6 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
         _score_as_one(place)
     elif not gold and not extracted and run.empty_is_free:
         place.keep_shape(Status.MATCH)
-    elif len(path) > DEEPEST:
-        _score_as_one(place, f"nested more than {DEEPEST} steps deep")
     else:
         _score_rows(place)
 
@@ -309,11 +298,11 @@ def _score_absent(place: _Place) -> None:
         place.keep_shape(status, reason)
 
 
-def _score_as_one(place: _Place, reason: str | None = None) -> None:
-    """Score what stands in an array's place as one value; no `reason`: it is not a list on both sides."""
-    status, why = compare_as_one(place.run, "an array", place.gold, place.extracted)
-    place.keep_result(status, float(status is Status.MATCH), reason or why)
-    place.keep_shape(status, reason or why)
+def _score_as_one(place: _Place) -> None:
+    """Score what stands in an array's place as one value: it is not a list on both sides."""
+    status, reason = compare_as_one(place.run, "an array", place.gold, place.extracted)
+    place.keep_result(status, float(status is Status.MATCH), reason)
+    place.keep_shape(status, reason)
 
 
 def _score_rows(place: _Place) -> None:
@@ -491,4 +480,6 @@ def _checked_result(result: FieldResult) -> FieldResult:
         raise TypeError(f"{result!r} is no FieldResult")
     if isinstance(result.score, bool) or not 0.0 <= result.score <= 1.0:
         raise ValueError(f"the score of {result.path} is {result.score!r}, not a number from 0 to 1")
+    for value in (result.gold, result.extracted):
+        json_argument(str(result.path), value)
     return result._replace(status=Status(result.status), passed=bool(result.passed))

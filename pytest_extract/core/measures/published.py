@@ -128,7 +128,7 @@ def _required(schema: Json, path: str) -> Iterator[str]:
 class DocumentPair:
     """One comparison.
 
-    extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
+    extracted: MISSING without JSON.
     structured: whether the extracted value is an object or an array, which is what SOB calls parsed.
     wanted, found: the values of gold and of the output by path; shared: the number of paths of both; places: all paths
     of the output, `[]` for rows.
@@ -140,9 +140,8 @@ class DocumentPair:
     def __init__(self, gold: Json, extracted: Json | Missing, schema: DocumentSchema) -> None:
         self.gold = gold
         self.schema = schema
-        self.deep = too_deep(gold) or too_deep(extracted)
-        self.extracted = MISSING if self.deep else extracted
-        self.wanted, _ = path_map(MISSING if self.deep else gold)
+        self.extracted = extracted
+        self.wanted, _ = path_map(gold)
         self.found, self.places = path_map(self.extracted)
         self.shared = len(self.wanted.keys() & self.found.keys())
         both = len(self.wanted) + len(self.found)
@@ -174,8 +173,6 @@ class DocumentPair:
 
         What is not structured counts as not parsed there, and that as null.
         """
-        if self.deep:
-            return False
         if not self.structured:
             return self.gold is None
         return self.equal and written_alike(self.gold, self.extracted)

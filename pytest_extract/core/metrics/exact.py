@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +17,6 @@ from pytest_extract.core.values import (
     canonical_json,
     fold_case,
     folding,
-    python_equal,
-    python_text,
     same,
     same_key,
     short_json,
@@ -245,7 +244,7 @@ def _boolean(_params: Params, _semantics: SemanticsName) -> BoundMetric:
 )
 def _string_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     """ExtractBench: equal as Python text (`str`), so 42 is "42" but not 42.0, and true is "True"."""
-    return equality_metric(python_text)
+    return equality_metric(str)
 
 
 @MetricSpec.row(
@@ -255,7 +254,7 @@ def _string_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
 )
 def _string_case_insensitive(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     """ExtractBench: equal as Python text after casefold."""
-    return equality_metric(lambda value: python_text(value).casefold())
+    return equality_metric(lambda value: str(value).casefold())
 
 
 @MetricSpec.row(
@@ -298,7 +297,7 @@ def _oneof(params: Params, semantics: SemanticsName) -> BoundMetric:
     The gold is not looked at, as published; `oneof_with_gold` looks at it.
     """
     values = params["values"]
-    equal = python_equal if semantics == "struct-extract-eval" else same
+    equal = operator.eq if semantics == "struct-extract-eval" else same
 
     def compare(_gold: Json, extracted: Json) -> float:
         return 1.0 if any(equal(value, extracted) for value in values) else 0.0

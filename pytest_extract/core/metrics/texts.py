@@ -23,7 +23,7 @@ from pytest_extract.core.metrics.base import (
     SemanticsName,
 )
 from pytest_extract.core.metrics.exact import accepting_metric, bag_metric, differ, reading_metric
-from pytest_extract.core.values import Json, canonical_json, compile_regex, folding, python_text, text_key
+from pytest_extract.core.values import Json, canonical_json, compile_regex, folding, text_key
 
 Normal: TypeAlias = Callable[[Json], str | None]
 """The text that a value is compared by; None for a value without one."""
@@ -142,7 +142,7 @@ def _string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
     """
 
     def normal(value: Json) -> str:
-        text = python_text(value)
+        text = str(value)
         return text if params["case_sensitive"] else text.lower()
 
     def difflib_ratio(one: str, other: str) -> float:
@@ -188,7 +188,7 @@ def _token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
     def tokens(value: Json) -> Counter[str]:
         plain = value is None or isinstance(value, bool)
-        text = unicodedata.normalize("NFC", canonical_json(value) if plain else python_text(value))
+        text = unicodedata.normalize("NFC", canonical_json(value) if plain else str(value))
         found = words(text)
         return Counter("".join(found.elements())) if params["unit"] == "character" else found
 

@@ -99,7 +99,7 @@ def parse_post(value: Json, where: str, report: Report) -> tuple[MetricUse, ...]
     """Read post-processors: a name, `{name: ..., parameter: ...}`, or a list of these."""
     found: list[MetricUse] = []
     for index, entry in enumerate(value if isinstance(value, list) else [value]):
-        place = f"{where}/{index}"
+        place = f"{where}/{index}" if isinstance(value, list) else where
         params = dict(entry) if isinstance(entry, dict) else {"name": entry}
         name = params.pop("name", None)
         if isinstance(name, str):

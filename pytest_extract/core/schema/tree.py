@@ -22,8 +22,6 @@ _ARRAY_KEYWORDS: Final = frozenset({"items", "prefixItems", "additionalItems"})
 _BESIDE_BRANCHES: Final = frozenset({"type", "required", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS})
 _UNIONS: Final = ("anyOf", "oneOf")
 _CLOSING: Final = ("additionalProperties", "unevaluatedProperties")
-MOST_STEPS: Final = 256
-"""Tokens of the longest pointer: deeper schemas are refused rather than walked into the interpreter's limit."""
 MOST_NODES: Final = 20_000
 """Nodes that are looked at for mistakes ahead of scoring; compositions can make exponentially many."""
 
@@ -92,12 +90,7 @@ class Schema:
     def node(self, key: Key) -> SchemaNode:
         """Return the node of a key, the same one every time."""
         if key not in self._nodes:
-            deep = any(ref.pointer.count("/") > MOST_STEPS for ref in key)
-            self._nodes[key] = SchemaNode(key[0].pointer) if deep else self._make(key)
-            if deep:
-                start = "/".join(key[0].pointer.split("/")[:6])
-                message = f"the schema is nested more than {MOST_STEPS} steps deep below here; use `$ref` for recursion"
-                self.problems.append(SchemaError(message, pointer=start))
+            self._nodes[key] = self._make(key)
         return self._nodes[key]
 
     def walk(self) -> Iterator[SchemaNode]:

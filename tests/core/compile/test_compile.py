@@ -84,10 +84,10 @@ def test_all_mistakes_are_told_at_once():
     schema = obj(a={**TEXT, "evaluation_config": "x1"}, b={"$ref": "#/$defs/d"}, c={"$ref": "#/$defs/d"})
     with pytest.raises(SchemaErrors) as caught:
         compile_program({**schema, "$defs": {"d": {"evaluation_config": "nope"}}}, overrides={"e": "exact"})
-    assert [(error.pointer, error.override) for error in caught.value.errors] == [
-        ("/properties/a/evaluation_config", None),
-        ("/$defs/d/evaluation_config", None),
-        ("", "e"),
+    assert [(error.pointer, error.at) for error in caught.value.errors] == [
+        ("/properties/a/evaluation_config", ()),
+        ("/$defs/d/evaluation_config", ()),
+        ("", ("overrides", "e")),
     ]
     assert str(caught.value).count("\n") == 2
 
@@ -112,7 +112,7 @@ OVERRIDES = [
 @pytest.mark.parametrize(("overrides", "message"), OVERRIDES)
 def test_a_mistake_in_the_overrides_names_its_key(overrides, message):
     found = mistakes(INVOICE, overrides=overrides)
-    assert [error.override for error in found if message in str(error)] == [[*overrides][-1]]
+    assert [error.at for error in found if message in str(error)] == [("overrides", [*overrides][-1])]
 
 
 def check_at(schema, pattern, **how):
@@ -266,11 +266,12 @@ def test_a_schema_nested_too_deep_is_an_error_not_a_crash():
     schema = TEXT
     for _ in range(10_000):
         schema = array(schema)
-    assert "nested" in str(mistakes(schema)[0])
+    with pytest.raises(ConfigError, match=r"schema is no JSON: at items.items.items.items, nested more than"):
+        compile_schema(schema)
 
 
 def test_a_reference_that_is_no_text_is_read_whatever_it_is():
-    assert compile_schema({"properties": {"a": TEXT}, "$ref": 10**5000}).program is not None
+    assert compile_schema({"properties": {"a": TEXT}, "$ref": 10**4000}).program is not None
 
 
 def to(name):

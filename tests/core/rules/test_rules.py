@@ -227,7 +227,7 @@ def test_a_value_that_only_the_output_lacks_leaves_a_rule_unchecked(rule, gold, 
 def test_mistakes_in_a_rule(rule, words):
     with pytest.raises(SchemaError) as caught:
         compile_schema(SCHEMA, semantics="default", rules=["total == 1", rule])
-    assert any(words in error.message and error.rule == 1 for error in caught.value.errors), caught.value
+    assert any(words in error.message and error.at[:2] == ("rules", 1) for error in caught.value.errors), caught.value
 
 
 def test_rules_of_the_schema_come_first_count_once_and_choose_no_semantics():
@@ -246,7 +246,7 @@ def test_all_mistakes_of_rules_are_told_at_once():
     rules = ["totl == 1", "total ==", "total == 1", "total == 1", "items > items"]
     with pytest.raises(SchemaErrors) as caught:
         compile_schema(SCHEMA, semantics="default", rules=rules)
-    assert [error.rule for error in caught.value.errors] == [0, 1, 3, 4]
+    assert [error.at[1] for error in caught.value.errors] == [0, 1, 3, 4]
 
 
 def test_rules_change_no_result_and_no_measure_but_their_own():

@@ -221,13 +221,10 @@ def unwrap(output: Json, shape: OutputShape | None, reported: ReportedMetadata |
             note = f"`confidence`: the output has no object and no array at {places}; scored as it is"
             return Unwrapped(output, {}, (note,))
         value = value_at(output, place)
-        try:
-            if shape.wrapper:
-                value = reader.unwrapped(value, ())
-            else:
-                reader.read_beside(value, (output, shape.confidence), (output, shape.citations))
-        except RecursionError:
-            return Unwrapped(output, {}, ("`confidence`: the output is nested too deeply; scored as it is",))
+        if shape.wrapper:
+            value = reader.unwrapped(value, ())
+        else:
+            reader.read_beside(value, (output, shape.confidence), (output, shape.citations))
         if not reader.found and not reader.problems:
             notes.append("`confidence`: no confidence and no citation stands where the declared shape has them")
     if reported is not None:

@@ -152,17 +152,6 @@ _MOST_LOCKS: Final = 100
 """Questions asked at once: each locks a file, and the system lets a process open a thousand or so."""
 
 
-def question_key(question: Question) -> str | NoAnswer:
-    """Return `Question.key`; `NoAnswer` where no prompt can hold a value (too deep, too long a number)."""
-    try:
-        json.dumps([question.gold, question.extracted])  # a prompt is written so; the key alone could be computed
-    except RecursionError:
-        return NoAnswer("the values are nested too deeply to ask a judge about them")
-    except ValueError as error:
-        return NoAnswer(f"the values cannot be written down for a judge: {error}")
-    return question.key
-
-
 class CachingJudge:
     """A `Judge` (`core.results`): `judge(questions) -> answers`, None where undecided; `why` gives the reason.
 
@@ -182,8 +171,8 @@ class CachingJudge:
 
     def __call__(self, questions: Sequence[Question]) -> list[Answer]:
         """Answer all questions; equal ones get one answer, and are asked once."""
-        keys = [question_key(question) for question in questions]
-        by_key = {key: question for key, question in zip(keys, questions, strict=True) if isinstance(key, str)}
+        keys = [question.key for question in questions]
+        by_key = dict(zip(keys, questions, strict=True))
         decided = self._found(by_key)
         missing = [key for key in by_key if key not in decided]
         if self._ask is None:
@@ -193,12 +182,11 @@ class CachingJudge:
             for start in range(0, len(missing), _MOST_LOCKS):
                 some = missing[start : start + _MOST_LOCKS]
                 decided |= self._ask_once(self._ask, {key: by_key[key] for key in some})
-        return [self._settled(key, decided[key]) if isinstance(key, str) else None for key in keys]
+        return [self._settled(key, decided[key]) for key in keys]
 
     def why(self, question: Question) -> str | None:
         """Return why a question was left undecided, None if it was not."""
-        key = question_key(question)
-        return key.reason if isinstance(key, NoAnswer) else self._undecided.get(key)
+        return self._undecided.get(question.key)
 
     @property
     def spent(self) -> Spending:
@@ -305,8 +293,6 @@ class AnswerCache:
         except NotWritten as error:
             if self.on_write_error is not None:
                 self.on_write_error(error)
-        except RecursionError as error:
-            return NoAnswer(f"the answer could not be kept: {error}")
         return decision
 
     def path(self, key: str, kind: str) -> Path:

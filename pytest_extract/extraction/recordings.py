@@ -266,20 +266,14 @@ class Recordings:
         """
         if self.mode in {"off", "none"} or extraction.recorded:
             return extraction
-        try:
-            refusal = withheld(extraction.output, owned) or withheld(extraction.citations, owned)
-            body = _body(key, extraction)
-            text = readable_json(body) + "\n"
-        except (TypeError, ValueError, RecursionError) as error:
-            told = clean_message(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
-            return _noted(extraction, told)
+        refusal = withheld(extraction.output, owned) or withheld(extraction.citations, owned)
         if refusal is not None:
             if self.on_refused is not None:
                 self.on_refused(f"{key.nodeid or key.case}: {refusal}")
             return _noted(extraction, f"not recorded: {refusal}")
-        path = self._path(key)
+        path, body = self._path(key), _body(key, extraction)
         try:
-            write_atomic(path, text)
+            write_atomic(path, readable_json(body) + "\n")
         except NotWritten as error:  # the output was paid for, so it is scored all the same
             if self.on_write_error is not None:
                 self.on_write_error(error)

@@ -5,7 +5,6 @@ Results of the shards of one run are joined by the same keys.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,6 @@ from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, Sc
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
-_UNWRITABLE: Final = "<nested too deep or too long to write>"
 _UNDECIDED: Final = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 
 
@@ -233,8 +231,8 @@ def _failing_field(
     return FailingField(
         pattern=shape.pattern,
         runs=tuple(verdicts),
-        gold=_writable(shape.gold),
-        value=_writable(value),
+        gold=shape.gold,
+        value=value,
         invented=not _gold_has_value(shape),
         mistake=mistake,
     )
@@ -265,22 +263,8 @@ def _short_digest(text: str) -> str:
 
 
 def value_text(value: Json | Missing) -> str:
-    """Return one text per value, `MISSING` too; never raises, whatever the value is."""
-    if value is MISSING:
-        return "missing"
-    try:
-        return canonical_json(value)
-    except (RecursionError, ValueError):
-        return _UNWRITABLE
-
-
-def _writable(value: Json | Missing) -> Json | Missing:
-    """Return the value, or a text in its place where it cannot be written as JSON."""
-    try:
-        json.dumps(None if value is MISSING else value)
-    except (RecursionError, ValueError):
-        return _UNWRITABLE
-    return value
+    """Return one text per value, `MISSING` too."""
+    return "missing" if value is MISSING else canonical_json(value)
 
 
 def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:

@@ -28,16 +28,13 @@ def infer_schema(values: Sequence[Json], *, widen: bool = False) -> dict[str, Js
     The type of a place is that of its first value that is not null, and string where all are null, as
     struct-extract-eval does it. With `widen` it holds for every value: number for 1 and 2.5, several types where
     there are several, null where it occurs, `required` for keys that are always there.
-    Raises ConfigError without values, and for values nested deeper than the interpreter can follow.
+    Raises ConfigError without values, and for values that are no JSON.
     """
     arguments.values("values", values)
     values = [json_argument(f"values[{index}]", value) for index, value in enumerate(values)]
     if not values:
         raise ConfigError("a schema can only be inferred from at least one value")
-    try:
-        return _infer(values, widen=widen)
-    except RecursionError:
-        raise ConfigError("a value is nested too deep for a schema to be inferred from it") from None
+    return _infer(values, widen=widen)
 
 
 def _infer(values: Sequence[Json], *, widen: bool) -> dict[str, Json]:
@@ -215,11 +212,8 @@ def annotate_schema(
         raise SchemaError(f"a schema to annotate must be an object, not {json_type(schema)}")
     one_of("dialect", dialect, tuple(DEFAULTS))
     table = {**DEFAULTS[dialect], **_checked_metrics(mapping("metrics", metrics))}
-    try:
-        values = _GoldValues(schema, [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)])
-        return _annotated(schema, "", dialect, table, values)
-    except RecursionError:
-        raise SchemaError("the schema is nested too deep to be annotated") from None
+    values = _GoldValues(schema, [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)])
+    return _annotated(schema, "", dialect, table, values)
 
 
 def _checked_metrics(metrics: Mapping[str, Json]) -> dict[str, Json]:

@@ -34,7 +34,7 @@ from pytest_extract.extraction.recordings import (
 )
 from pytest_extract.redact import withheld
 from tests.redact.corpus import LEGAL, SECRETS, made
-from tests.strategies import json_values, nested
+from tests.strategies import json_values
 
 KEY = RecordingKey(
     case="invoices/acme.extract.yaml::acme",
@@ -275,14 +275,6 @@ def test_any_json_survives_the_file(tmp_path_factory, value):
     folder = tmp_path_factory.mktemp("r")
     record(folder, Extraction(value))
     assert json.dumps(replay(folder).output) == json.dumps(value)
-
-
-@pytest.mark.parametrize("output", [{"a": {1}}, nested(10_000, []), [10**5000]], ids=["a set", "deep", "digits"])
-def test_what_json_cannot_hold_is_not_recorded_and_says_so(tmp_path, output):
-    got = record(tmp_path, Extraction(output))
-    assert got.output is output
-    assert got.notes[0].startswith("not recorded: JSON cannot hold the output")
-    assert [*recording_files(tmp_path)] == []
 
 
 def test_a_failure_is_recorded(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial, wraps
 from itertools import chain, combinations
 from operator import ne
@@ -427,10 +426,9 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     for kind in MISTAKE_KINDS.values():
         if len(named) == failing:
             break
-        with suppress(RecursionError):  # documents nested a thousand levels deep have no names for their mistakes
-            for paths, text in found_by(kind):
-                new = tuple(dict.fromkeys(path for path in paths if path not in named))
-                if new:
-                    found.append(NamedMistake(kind.name, new, text))
-                    named.update(dict.fromkeys(new, found[-1]))
+        for paths, text in found_by(kind):
+            new = tuple(dict.fromkeys(path for path in paths if path not in named))
+            if new:
+                found.append(NamedMistake(kind.name, new, text))
+                named.update(dict.fromkeys(new, found[-1]))
     return tuple(found)

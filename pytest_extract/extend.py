@@ -69,8 +69,8 @@ def params_of(function: Callable[..., object], values: Sequence[str], owner: str
     """
     arguments = list(inspect.signature(function).parameters.values())
     named = [one for one in arguments if one.kind is one.KEYWORD_ONLY]
-    places = [one.name for one in arguments if one not in named]
-    if len(places) != len(values):
+    places = [str(one.replace(annotation=one.empty, default=one.empty)) for one in arguments if one not in named]
+    if len(places) != len(values) or any(place.startswith("*") for place in places):
         raise ConfigError(
             f"{owner}: must take ({', '.join(values)}) by position, and parameters by keyword, after `*`; "
             f"it takes ({', '.join(places)})"

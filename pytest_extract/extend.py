@@ -104,8 +104,11 @@ def _check_for(hint: Any, what: str) -> Check:
     if origin is Literal:
         return choice(args)
     if origin in (Union, types.UnionType):
-        checks = [_check_for(arg, what) for arg in args if arg is not type(None)]
-        wrong = f"must be `{inspect.formatannotation(hint)}`"
+        kinds = [arg for arg in args if arg is not type(None)]  # null stands for the default
+        checks = [_check_for(kind, what) for kind in kinds]
+        if len(checks) == 1:
+            return checks[0]
+        wrong = f"must be `{' | '.join(map(inspect.formatannotation, kinds))}`"
         return lambda value: wrong if all(check(value) is not None for check in checks) else None
     if origin in (list, Sequence):
         return list_of(_check_for(args[0], what), least=0)

@@ -384,7 +384,7 @@ def compare(
     share: float = 0.5,
     loud: bool = False,
     name: str = "",
-    words: list[str] = [],  # noqa: B006
+    words: list[str] | None = [],  # noqa: B006
     table: dict[str, int] | None = None,
     mode: Literal["a", "b", 3] = "a",
     either: int | str = 0,
@@ -418,7 +418,7 @@ BAD = [
     ({"most": 1, "name": 3}, "'name' must be a text"),
     ({"most": 1, "words": "a"}, "'words' must be a list"),
     ({"most": 1, "words": ["a", 2]}, "'words' item 1 must be a text"),
-    ({"most": 1, "table": []}, "'table' must be `dict[str, int] | None`"),
+    ({"most": 1, "table": []}, "'table' must be a mapping"),
     ({"most": 1, "mode": "c"}, "'mode' must be one of 'a', 'b', 3"),
     ({"most": 1, "mode": 3.0}, "'mode' must be one of"),
     ({"most": 1, "either": []}, "'either' must be `int | str`"),

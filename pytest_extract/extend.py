@@ -69,8 +69,8 @@ def params_of(function: Callable[..., object], values: Sequence[str], owner: str
     """
     arguments = list(inspect.signature(function).parameters.values())
     named = [one for one in arguments if one.kind is one.KEYWORD_ONLY]
-    places = [one.name for one in arguments if one not in named]
-    if len(places) != len(values):
+    places = [str(one.replace(annotation=one.empty, default=one.empty)) for one in arguments if one not in named]
+    if len(places) != len(values) or any(place.startswith("*") for place in places):
         raise ConfigError(
             f"{owner}: must take ({', '.join(values)}) by position, and parameters by keyword, after `*`; "
             f"it takes ({', '.join(places)})"
@@ -104,8 +104,11 @@ def _check_for(hint: Any, what: str) -> Check:
     if origin is Literal:
         return choice(args)
     if origin in (Union, types.UnionType):
-        checks = [_check_for(arg, what) for arg in args if arg is not type(None)]
-        wrong = f"must be `{inspect.formatannotation(hint)}`"
+        kinds = [arg for arg in args if arg is not type(None)]  # null stands for the default
+        checks = [_check_for(kind, what) for kind in kinds]
+        if len(checks) == 1:
+            return checks[0]
+        wrong = f"must be `{' | '.join(map(inspect.formatannotation, kinds))}`"
         return lambda value: wrong if all(check(value) is not None for check in checks) else None
     if origin in (list, Sequence):
         return list_of(_check_for(args[0], what), least=0)

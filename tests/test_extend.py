@@ -283,7 +283,9 @@ again = extend.metric("initials")(lambda gold, extracted: 1.0)
         (lambda: extend.metric()(wrong), "metric 'wrong': must take (gold, extracted) by position"),
         (lambda: extend.metric()(waits), "metric 'waits': cannot be async"),
         (lambda: extend.metric()(lambda g, e, most: 1.0), "parameters by keyword, after `*`"),
-        (lambda: extend.metric()(lambda g, e, **more: 1.0), "it takes (g, e, more)"),
+        (lambda: extend.metric()(lambda g, e, **more: 1.0), "it takes (g, e, **more)"),
+        (lambda: extend.metric()(lambda *a, **more: 1.0), "must take (gold, extracted) by position"),
+        (lambda: extend.transform("t")(lambda *both: 1.0), "it takes (*both)"),
         (lambda: extend.metric()(odd), "metric 'odd': parameter 'when': the annotation <class 'complex'> is no JSON"),
         (lambda: extend.metric()(unknown), "an annotation cannot be read (name 'Nowhere'"),
         (lambda: extend.compound("first"), "needs two fields"),
@@ -382,7 +384,7 @@ def compare(
     share: float = 0.5,
     loud: bool = False,
     name: str = "",
-    words: list[str] = [],  # noqa: B006
+    words: list[str] | None = [],  # noqa: B006
     table: dict[str, int] | None = None,
     mode: Literal["a", "b", 3] = "a",
     either: int | str = 0,
@@ -416,7 +418,7 @@ BAD = [
     ({"most": 1, "name": 3}, "'name' must be a text"),
     ({"most": 1, "words": "a"}, "'words' must be a list"),
     ({"most": 1, "words": ["a", 2]}, "'words' item 1 must be a text"),
-    ({"most": 1, "table": []}, "'table' must be `dict[str, int] | None`"),
+    ({"most": 1, "table": []}, "'table' must be a mapping"),
     ({"most": 1, "mode": "c"}, "'mode' must be one of 'a', 'b', 3"),
     ({"most": 1, "mode": 3.0}, "'mode' must be one of"),
     ({"most": 1, "either": []}, "'either' must be `int | str`"),

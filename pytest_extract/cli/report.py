@@ -293,8 +293,8 @@ def merge_arguments(parser: argparse.ArgumentParser) -> None:
 def run_merge(args: argparse.Namespace) -> int:
     """Join results files: each case and variant once.
 
-    A case that a shard did not run is taken from the one that did. Two different results for one case are a conflict,
-    and nothing is written. Exit status: 0 written, 1 conflict, 2 usage.
+    A case that a shard did not run is taken from the one that did. Different results of two shards for one case are a
+    conflict, and nothing is written. Exit status: 0 written, 1 conflict, 2 usage.
     """
     readers = [ResultsReader(path) for path in args.shards]
     merged = merge((str(reader.path), reader.lines()) for reader in readers)

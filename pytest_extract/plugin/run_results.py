@@ -140,7 +140,7 @@ class RunResults:
         for path, file in [*self.files.items()]:
             try:
                 if len(self.results) == 1:
-                    _drop_earlier_lines(file)
+                    file.truncate(0)  # the lines of an earlier run
                 file.write(f"{line}\n")
                 file.flush()
             except OSError as error:  # the run goes on: its outputs are paid for
@@ -157,15 +157,10 @@ class RunResults:
         """Close the live reports; `drops_earlier`: empty if the run had no result."""
         for file in self.files.values():
             if drops_earlier and not self.results:
-                _drop_earlier_lines(file)
+                with suppress(OSError):  # it can only grow
+                    file.truncate(0)
             file.close()
         self.files.clear()
-
-
-def _drop_earlier_lines(file: TextIO) -> None:
-    """Empty the results file of an earlier run."""
-    with suppress(OSError):  # a device or a pipe has none
-        file.truncate(0)
 
 
 def open_results(config: pytest.Config) -> None:

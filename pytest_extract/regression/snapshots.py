@@ -316,8 +316,9 @@ class Merged:
 def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> Merged:
     """Join named shards of results, each with its line. Only lines stay in memory.
 
-    A case that one shard did not run is taken from the shard that did, and equal lines are kept once. Anything else
-    that two shards have of a case and variant is a conflict: nothing shows which of them belongs to the run.
+    A case that one shard did not run is taken from the shard that did, and equal lines are kept once. Of a case that a
+    shard has run again, its last line counts. Anything else that two shards have of a case and variant is a conflict:
+    nothing shows which of them belongs to the run.
     """
     kept: dict[CaseKey, _Kept] = {}
     conflicts: list[str] = []
@@ -326,7 +327,7 @@ def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> M
             key = case_key(result)
             found = _Kept(shard, line, result.outcome is not Outcome.NOT_RUN)
             before = kept.setdefault(key, found)
-            if not before.was_run:
+            if not before.was_run or (found.was_run and before.shard == shard):
                 kept[key] = found
             elif found.was_run and line != before.line:
                 conflicts.append(f"{result.nodeid}: {before.shard} and {shard} differ")

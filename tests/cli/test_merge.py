@@ -41,6 +41,12 @@ def test_the_one_that_was_run_is_kept_and_two_that_differ_are_a_conflict(first, 
     assert (merged.results, merged.conflicts) == ((kept or first,), conflicts)
 
 
+@pytest.mark.parametrize("lines", [[broken("a"), GOOD], [BAD, GOOD], [GOOD, not_run("a")]])
+def test_of_a_case_that_a_shard_has_run_again_the_last_run_is_kept(lines):
+    merged = merged_results(("one", lines), ("two", [not_run("a")]))
+    assert (merged.results, merged.conflicts) == ((GOOD,), ())
+
+
 @pytest.fixture
 def shards(run):
     """Three shards, and the whole run that they are of, which is worse than its base."""

@@ -102,7 +102,8 @@ class GitTree:
         """Run `git checkout-index` over an index of our own; reading that refuses names that lead out of a folder."""
         with tempfile.TemporaryDirectory(prefix="pytest-extract-index-") as folder:
             index = Path(folder) / "index"
-            _git(self.root, "-c", "core.splitIndex=false", "read-tree", self.commit, index=index)
+            own = ("-c", "core.splitIndex=false", "-c", f"core.hooksPath={os.devnull}")
+            _git(self.root, *own, "read-tree", self.commit, index=index)
             _git(self.root, *words, f"--prefix={into}/", index=index, stdin=stdin)
 
 

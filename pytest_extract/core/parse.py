@@ -143,7 +143,7 @@ _BODIES: Final = (
 """The names that each service's answers have."""
 _PARTS: Final = (
     "content role tool_calls",
-    "function type id",
+    "function type=function id",
     "content response_metadata",
     "output all_messages",
     "status_code headers text",
@@ -165,8 +165,11 @@ def is_response(value: object) -> bool:
 
 
 def _has(value: object, name: str) -> bool:
+    """Whether a mapping or an object has a name, with the word behind `=`."""
+    name, _, word = name.partition("=")
     try:
-        return name in value if isinstance(value, Mapping) else hasattr(value, name)
+        found = value.get(name, MISSING) if isinstance(value, Mapping) else getattr(value, name, MISSING)
+        return bool(found == word) if word else found is not MISSING
     except Exception:  # noqa: BLE001 - a client's property computes, and fails
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -110,15 +111,19 @@ def checked_answer(question: Question, answer: Any) -> Decision:
 def _checked_alignment(question: Question, answer: Any) -> Decision:
     if not isinstance(answer, Alignment):
         return NoAnswer(f"the judge answered {type(answer).__name__} where an Alignment was asked for")
+    try:
+        pairs = [(operator.index(row), operator.index(column)) for row, column in answer.pairs]
+    except (TypeError, ValueError):
+        return NoAnswer("the judge's alignment has pairs that are not two numbers of rows")
     gold, extracted = lengths(question)
     for at, (side, size) in enumerate((("gold", gold), ("extracted", extracted))):
-        used = [pair[at] for pair in answer.pairs]
+        used = [pair[at] for pair in pairs]
         outside = next((row for row in used if not 0 <= row < size), None)
         if outside is not None:
             return NoAnswer(f"the judge's alignment names {side} row {outside} of {size}")
         if len(set(used)) < len(used):
             return NoAnswer(f"the judge's alignment uses a {side} row twice")
-    return alignment(gold, extracted, answer.pairs, str(answer.reason or ""))
+    return alignment(gold, extracted, pairs, str(answer.reason or ""))
 
 
 def alignment(gold: int, extracted: int, pairs: Iterable[tuple[int, int]], reason: str = "") -> Alignment:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.arguments import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
+from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import (
     CONTAINERS,
@@ -143,7 +144,7 @@ _BODIES: Final = (
 """The names that each service's answers have."""
 _PARTS: Final = (
     "content role tool_calls",
-    "function type id",
+    "function type=function id",
     "content response_metadata",
     "output all_messages",
     "status_code headers text",
@@ -165,8 +166,11 @@ def is_response(value: object) -> bool:
 
 
 def _has(value: object, name: str) -> bool:
+    """Whether a mapping or an object has a name, with the word behind `=`."""
+    name, _, word = name.partition("=")
     try:
-        return name in value if isinstance(value, Mapping) else hasattr(value, name)
+        found = value.get(name, MISSING) if isinstance(value, Mapping) else getattr(value, name, MISSING)
+        return bool(found == word) if word else found is not MISSING
     except Exception:  # noqa: BLE001 - a client's property computes, and fails
         return False
 
@@ -195,11 +199,19 @@ class SchemaFit:
         """Rank a value, a list by its rows."""
         root = self._schema.node(Schema.root)
         rows, key = (value, root.items) if isinstance(value, list) else ([value], Schema.root)
-        names = {*self._schema.node(key).properties} if key is not None else set()
+        names = set() if key is None else self._names(key)
         known = sum(len(names & row.keys()) for row in rows if isinstance(row, dict))
         if (known or not names or value == []) and self._admits(value):
             return FitRank(valid=True)
         return FitRank(known=known)
+
+    def _names(self, key: Key) -> set[str]:
+        """Return the keys that a place or its alternatives declare; none where any key may stand."""
+        node = self._schema.node(key)
+        nodes = [node, *map(self._schema.node, node.branches)]
+        if any(each.patterns or isinstance(each.additional, tuple) for each in nodes):
+            return set()
+        return {name for each in nodes for name in each.properties}
 
 
 MOST_PLACES: Final = 20_000

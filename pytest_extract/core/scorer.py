@@ -99,8 +99,9 @@ class ScoreOptions:
     confidence: the shape in which the output holds values with their confidence, as in a case; `reported`: confidence
     and citations that the extractor returned beside the output.
     failure: what is wrong with the output although there is a value.
-    Of texts: `repair` mends broken JSON and tells so; `finish_reason` as the provider gave it; `max_output_bytes`: the
-    longest that is read, and 200 times the values that are scored (default 10 MB, or ten times the gold).
+    Of texts: `repair` mends trailing commas, comments and open brackets, and tells so; `finish_reason` as the provider
+    gave it; `max_output_bytes`: the longest that is read, and 200 times the values that are scored (default 10 MB, or
+    ten times the gold).
     """
 
     judge: Judge | None = None
@@ -663,8 +664,8 @@ def score(schema: Json, gold: Json, extracted: Json | Missing, **keywords: Unpac
 def score_text(schema: Json, gold: Json, text: object, **keywords: Unpack[Keywords]) -> Score:
     """Parse a model's raw output, gate it, and score it; the keywords are those of `score`.
 
-    `repair` mends broken JSON and tells so. An output of more than `max_output_bytes` (default 10 MB, or ten times the
-    gold) is the failure `output_too_large`.
+    `repair` mends trailing commas, comments and open brackets, and tells so. An output of more than `max_output_bytes`
+    (default 10 MB, or ten times the gold) is the failure `output_too_large`.
     """
     compiling, options = split_keywords(keywords)
     return compile_schema(schema, **compiling).score_text(gold, text, options)

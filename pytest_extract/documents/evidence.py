@@ -516,7 +516,7 @@ def _readings(token: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _power_of(word: str) -> int | None:
     """Return the power of ten that a word behind a number means; None for another word."""
-    factor = scale_of(word, _STYLES)
+    factor = None if word == "t" else scale_of(word, _STYLES)  # in documents it is a tonne, or the T of "T€"
     return -2 if word in PERCENT else None if factor is None else len(str(factor)) - 1
 
 

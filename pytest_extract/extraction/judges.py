@@ -83,11 +83,13 @@ def identity_of(judge: object) -> str | None:
         if owner is not None:
             state: Any = object.__getstate__(owner)
             attributes = [part for part in (state if isinstance(state, tuple) else (state,)) if part]
-            held += [item for part in attributes for item in part.items() if not isinstance(item[1], dict)]
+            items = [item for part in attributes for item in part.items()]
+            # a dict of an object that is called may be filled by its answers
+            held += [item for item in items if is_routine or not isinstance(item[1], dict)]
     except (OSError, TypeError, ValueError):
         return None
     named = called if is_routine else type(called)
-    settings = [item for item in held if _is_plain(item)]  # a dict of an object may be filled by answers
+    settings = [item for item in held if _is_plain(item)]
     return f"{named.__module__}.{named.__qualname__}@{text_digest(repr([source, settings]))[:12]}"
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.values import Json, canonical_json, text_digest
+from pytest_extract.documents import DocumentError
 from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.call import Extraction, recorded_params
 from pytest_extract.extraction.litellm import readable_json, schema_for_model
@@ -383,21 +384,27 @@ def unused_recordings(recordings: Iterable[Recording], cases: Iterable[Case], ro
     """Yield the recordings that none of `cases` can use any more; reads the documents of cases.
 
     `root` is what names in recordings are relative to. One whose case file is there, but has none of `cases`, is left
-    out: nobody has looked at its case. A prompt that no case has counts while its file is as it was, since it was given
-    on the command line.
+    out: nobody has looked at its case. So is one of a case whose document cannot be read, or altered so. A prompt that
+    no case has counts while its file is as it was, since it was given on the command line.
     """
     files: set[str] = set()
+    unread: set[str] = set()
     usable: set[tuple[Json, ...]] = set()
     for case in cases:
         files.add(display_path(case.path, root))
-        document, question = case.document.sha256, None if case.question is None else text_digest(case.question)
+        try:
+            document = case.document.sha256
+        except DocumentError:
+            unread.add(recorded_case_name(case, root))
+            continue
+        question = None if case.question is None else text_digest(case.question)
         prompt = None if case.prompt is None else text_digest(case.prompt.text)
         for schema in (case.schema, schema_for_model(case.schema)):  # as an extractor may see it
             inputs = (document, question, text_digest(canonical_json(schema)), prompt)
             usable |= {inputs[:1], inputs[:3], inputs}
     for recording in recordings:
         file = recording.body["case"].rpartition("::")[0]
-        if file not in files and (root / file).exists():
+        if recording.body["case"] in unread or (file not in files and (root / file).exists()):
             continue
         inputs = recording.body["inputs"]
         document, schema, prompt = inputs["document"]["sha256"], inputs["schema"]["sha256"], inputs["prompt"]

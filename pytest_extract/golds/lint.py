@@ -282,6 +282,8 @@ def check_recordings(cases: Iterable[Case], folder: Path) -> Iterator[LintFindin
             recordings.append(read_recording(path))
         except StoreError as error:
             yield _file_warning("unreadable_recording", str(error), path)
+    if not recordings:
+        return  # no document need be read, or altered
     for recording in unused_recordings(recordings, cases, Path.cwd()):
         message = "no case has the document, schema, question and prompt of this recording any more"
         yield _file_warning("unused_recording", message, recording.path)

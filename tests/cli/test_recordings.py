@@ -130,6 +130,14 @@ def test_cases_on_altered_documents_keep_their_recordings(check):
     assert len(recorded()) == 3
 
 
+def test_a_document_that_cannot_be_altered_any_more_is_no_mistake_and_keeps_its_recordings(check):
+    edit("all.extract.yaml", 'id: one, text: "Document one"', 'id: one, text: "Document x", variants: [{without: a}]')
+    record(keys())
+    edit("all.extract.yaml", "Document x", "Document y")
+    ended = check("--prune")
+    assert (ended.status, unused(ended), len(recorded())) == (0, ["cases-all-one"], 2)
+
+
 def test_cases_that_were_not_looked_at_keep_their_recordings(check):
     write({"other/s.json": SCHEMA, "other/x.extract.yaml": "{text: x, schema: s.json, gold: {a: x}}"})
     record(keys())

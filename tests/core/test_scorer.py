@@ -81,11 +81,21 @@ def test_what_is_no_answer_is_a_judge_error(judge):
     assert "judge" in found.leaves[0].reason
 
 
-@pytest.mark.parametrize("pairs", [((0, 0), (0, 1)), ((0, 5),), ((-1, 0),)], ids=["twice", "beyond", "negative"])
+@pytest.mark.parametrize(
+    "pairs",
+    [((0, 0), (0, 1)), ((0, 5),), ((-1, 0),), ((0,),), ((0, "b"),), ((0, 0.5),), None],
+    ids=["twice", "beyond", "negative", "no pair", "a text", "half a row", "none"],
+)
 def test_an_alignment_that_cannot_be_is_a_judge_error(pairs):
     rows = obj(rows=array(TEXT, evaluation_config="array_llm"))
     found = score(rows, {"rows": ["a", "b"]}, {"rows": ["c", "d"]}, judge=lambda questions: [Alignment(pairs)])
     assert told(found.fields) == "rows judge_error"
+
+
+def test_the_pairs_of_an_alignment_may_be_any_iterable():
+    rows = obj(rows=array(TEXT, evaluation_config="array_llm"))
+    found = score(rows, {"rows": ["a", "b"]}, {"rows": ["c", "a"]}, judge=lambda _: [Alignment(iter([(0, 1), (1, 0)]))])
+    assert [each.pairs for each in found.arrays] == [((0, 1), (1, 0))]
 
 
 def test_a_judge_may_say_why_it_decided_nothing_and_without_one_the_reason_says_so():

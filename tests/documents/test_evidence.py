@@ -53,6 +53,8 @@ NUMBERS = [
     ("$1.2 million", 1_200_000, ["1.2 million"]),
     ("3,5 Mrd. € und 5 crore", 3_500_000_000, ["3,5 Mrd"]),
     ("3,5 Mrd. € und 5 crore", 50_000_000, ["5 crore"]),
+    ("Weight (t) 12.5, sales (T€) 1,5", "12.50 t", ["12.5"]),  # no trillions
+    ("Weight (t) 12.5, sales (T€) 1,5", "1,50 T€", ["1,5"]),
     ("(in thousands)\nSales 4,285", 4_285_000, ["4,285"]),  # the unit of a table
     ("Sales 4,285", 4_285_000, []),
     ("as of 31.12.2024", 2024, ["=2024"]),

@@ -323,6 +323,7 @@ MODELS_WRITE = [
     {"content": "text", "role": "author"},
     {"message": {"content": "text"}},
     {"function": "sales", "arguments": TEXT},
+    {"id": "P-7", "type": "pump", "function": None},
     {"name": "save", "arguments": TEXT},
     json.dumps(CALL),
     '{"choices": [',

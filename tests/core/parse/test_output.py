@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import compile_schema, score_text
-from pytest_extract.core.parse import Reader, Reading, parse_output, read_at
+from pytest_extract.core.parse import Reader, Reading, SchemaFit, parse_output, read_at
 from pytest_extract.core.results import FailureKind
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MAX_DEPTH, MISSING
-from tests.core.schemas import NUMBER, TEXT
+from tests.core.schemas import NUMBER, TEXT, obj
 from tests.strategies import json_values, nested
 
 CHANNEL = '<|channel|>analysis<|message|>{"a": 1}<|end|><|start|>assistant<|channel|>final<|message|>{"a": 2}'
@@ -304,6 +305,7 @@ SCHEMA = {"type": "object", "properties": PROPERTIES, "required": ["vendor", "to
 OPTIONAL = {"type": "object", "properties": PROPERTIES}
 REFERRED = {"$ref": "#/$defs/Bill", "$defs": {"Bill": SCHEMA}}
 EITHER = {"anyOf": [{"type": "object", "properties": {"error": TEXT}, "required": ["error"]}, SCHEMA]}
+EITHER_OPTIONAL = {"anyOf": [{"type": "object", "properties": {"error": TEXT}}, OPTIONAL]}
 ROWS = {"type": "array", "items": SCHEMA}
 GOLD = {"vendor": "Nordwind AG", "total": 1234.5}
 GOOD = json.dumps(GOLD)
@@ -329,7 +331,11 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("schema", [SCHEMA, OPTIONAL, REFERRED, EITHER], ids=["plain", "optional", "$ref", "anyOf"])
+@pytest.mark.parametrize(
+    "schema",
+    [SCHEMA, OPTIONAL, REFERRED, EITHER, EITHER_OPTIONAL],
+    ids=["plain", "optional", "$ref", "anyOf", "anyOf, optional"],
+)
 @pytest.mark.parametrize("text", ANSWERS.values(), ids=ANSWERS)
 def test_the_value_that_fits_the_schema_is_the_answer(text, schema):
     score = score_text(schema, GOLD, text)
@@ -347,6 +353,18 @@ def test_the_value_that_fits_the_schema_is_the_answer(text, schema):
 )
 def test_the_list_that_fits_a_list_of_objects_is_the_answer(text):
     assert score_text(ROWS, [GOLD, GOLD], text).measures["pass_rate"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        (obj(page=NUMBER) | EITHER, f'{GOOD} {{"page": 1}}'),
+        (obj(note=TEXT) | {"patternProperties": {"^(vendor|total)$": {}}}, f'{{"note": "a draft"}} {GOOD}'),
+    ],
+    ids=["keys of an alternative", "keys by pattern"],
+)
+def test_keys_need_not_be_declared_at_the_root(schema, text):
+    assert parse_output(text, fits=SchemaFit(schema, Validator(schema).is_valid)).value == GOLD
 
 
 def test_a_list_of_scalars_is_the_answer_where_the_schema_wants_one():

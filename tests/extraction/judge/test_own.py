@@ -102,6 +102,14 @@ class Slotted:
         return judged(questions, self.strict)
 
 
+@dataclass(frozen=True)
+class Configured:
+    settings: dict[str, bool]
+
+    def ask(self, questions):
+        return judged(questions, self.settings["strict"])
+
+
 KINDS = {
     "variable": with_variable,
     "keyword": with_keyword,
@@ -109,6 +117,7 @@ KINDS = {
     "partial": lambda *, strict: functools.partial(judged, strict=strict),
     "partial of an object": lambda *, strict: functools.partial(Slotted(strict)),
     "method": lambda *, strict: Slotted(strict).ask,
+    "method, of settings": lambda *, strict: Configured({"strict": strict}).ask,
     "object": Plain,
     "slots": Slotted,
 }

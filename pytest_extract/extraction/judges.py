@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, zip_longest
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -101,7 +101,7 @@ def _is_plain(value: object) -> bool:
 
 
 PROMPT_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({"equal": 1, "align": 2})
-"""By kind of question; raised whenever its words below change.
+"""By kind of question; raised whenever its words below, or the way long lists are cut, change.
 
 Stored answers depend on it: new words for one kind leave the answers to the other kind valid.
 """
@@ -240,6 +240,7 @@ MOST_ROWS: Final = 50
 """Rows of each side, and "equal" questions, in one call."""
 MOST_CHARACTERS: Final = 60_000
 """Characters of both sides in one call; a longer row goes by itself."""
+_ROUNDS: Final = 3
 
 _Rows: TypeAlias = Mapping[int, str]
 """Rows of one side as texts by their index: to find what is alike, and how many characters a row takes in a prompt."""
@@ -280,31 +281,38 @@ def _batches(questions: Sequence[Question]) -> Iterator[list[int]]:
         yield from _pieces(group, size, MOST_CHARACTERS)
 
 
-def _alike(gold: _Rows, extracted: _Rows) -> list[tuple[int, int]]:
-    """Pair whole lists of rows by best fit of their letters."""
+def _cut(gold: _Rows, extracted: _Rows) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the rows of both sides that go in one call: pieces of the shorter one, with what is like them.
+
+    So every row of the longer side is asked about, in as many calls as it takes.
+    """
+    if len(gold) > len(extracted):
+        yield from ((one, other) for other, one in _cut(extracted, gold))
+        return
+    homes = _homes(gold, extracted) if gold else {}
+    for piece in _pieces(gold, lambda row: len(gold[row]), MOST_CHARACTERS // 2):
+        turns = zip_longest(*(homes[row] for row in piece))
+        others = [row for turn in turns for row in turn if row is not None]  # best fits first
+        for some in _pieces(others, lambda row: len(extracted[row]), MOST_CHARACTERS // 2):
+            yield piece, some
+
+
+def _homes(few: _Rows, many: _Rows) -> dict[int, list[int]]:
+    """Give each row of the longer side to one of the shorter side: by best fit, as often as it takes."""
     from rapidfuzz.distance import Indel
 
     metric = BoundMetric(name="letters", compare=Indel.normalized_similarity)
-    return [*fitting_pairs(metric_shares(metric, [([*gold.values()], [*extracted.values()])]))]
-
-
-def _cut(gold: _Rows, extracted: _Rows, pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the rows of both sides that go in one call: pieces of the shorter side, each with what belongs to it.
-
-    These are the partners of its rows in `pairs`, and of the rows without a partner those that are next in order.
-    """
-    if len(gold) > len(extracted):
-        yield from ((one, other) for other, one in _cut(extracted, gold, [(j, i) for i, j in pairs]))
-        return
-    homes = {other: row for row, other in pairs}
-    single, rows = [row for row in extracted if row not in homes], [*gold]
-    if rows:
-        homes |= {other: rows[place * len(rows) // len(single)] for place, other in enumerate(single)}
-    for piece in _pieces(gold, lambda row: len(gold[row]), MOST_CHARACTERS // 2):
-        inside = set(piece)
-        others = [other for other, row in homes.items() if row in inside]
-        for some in _pieces(others, lambda row: len(extracted[row]), MOST_CHARACTERS // 2):
-            yield piece, some
+    rows, left = list(few), list(many)
+    homes: dict[int, list[int]] = {row: [] for row in rows}
+    while left:
+        letters = [few[row] for row in rows], [many[row] for row in left]
+        pairs = fitting_pairs(metric_shares(metric, [letters]))
+        # rows that are like none go with the others' in turn
+        placed = {j: rows[i] for i, j in pairs} or {place: rows[place % len(rows)] for place in range(len(left))}
+        for place, row in placed.items():
+            homes[row].append(left[place])
+        left = [row for place, row in enumerate(left) if place not in placed]
+    return homes
 
 
 def _side_by_side(works: Iterable[Callable[[], list[Decision]]]) -> list[Decision]:
@@ -351,27 +359,34 @@ class LlmJudge:
         return [by_index[index] for index in range(len(questions))]
 
     def _in_parts(self, batch: Sequence[Question]) -> list[Decision]:
-        """Align the long lists of the one question of a batch in parts, which depend on the two lists only.
+        """Align the long lists of the one question of a batch in parts.
 
-        Rows that are alike in their letters go in the same call; then once more, in order, what no call has paired. A
-        row that two calls paired belongs to the earlier one.
+        Rows that are alike in their letters go in the same call, by best fit. What no call paired is asked once more,
+        in up to `_ROUNDS` rounds, until a round pairs nothing or brings no rows together that have not met. A row that
+        two calls paired belongs to the earlier one. The parts depend on the two lists only.
         """
         (question,) = batch
         gold, extracted = (
             {at: fold_case(quoted(row)) for at, row in enumerate(side)} for side in (question.gold, question.extracted)
         )
         pairs: list[tuple[int, int]] = []
-        calls = 0
-        alike = _alike(gold, extracted) if gold and extracted else []
-        for together in (alike, []):
-            parts = [*_cut(gold, extracted, together)]
-            lists = (
-                ([question.gold[row] for row in rows], [question.extracted[row] for row in others])
+        met: list[tuple[list[int], list[int]]] = []
+        for _ in range(_ROUNDS):
+            parts = [
+                (rows, others)
+                for rows, others in _cut(gold, extracted)
+                if not any(set(rows) <= set(one) and set(others) <= set(other) for one, other in met)
+            ]
+            asked = [
+                replace(
+                    question,
+                    gold=[question.gold[row] for row in rows],
+                    extracted=[question.extracted[row] for row in others],
+                )
                 for rows, others in parts
-            )
-            asked = (replace(question, gold=some, extracted=others) for some, others in lists)
+            ]
             decisions = _side_by_side(partial(self._decide, [part]) for part in asked)
-            calls += len(parts)
+            before = len(pairs)
             for (rows, others), decision in zip(parts, decisions, strict=True):
                 if not isinstance(decision, Alignment):
                     told = f"one of the {len(parts)} calls for this long list was not answered: {decision.reason}"
@@ -380,9 +395,10 @@ class LlmJudge:
                     if rows[i] in gold and others[j] in extracted:
                         pairs.append((rows[i], others[j]))
                         del gold[rows[i]], extracted[others[j]]
-            if not pairs:
+            met += parts
+            if len(pairs) == before:
                 break
-        return [alignment(*lengths(question), pairs, f"asked in {calls} parts")]
+        return [alignment(*lengths(question), pairs, f"asked in {len(met)} parts")]
 
     def _decide(self, questions: Sequence[Question], *, again: bool = True) -> list[Decision]:
         """Ask questions in one call, and once more what has no sound answer.

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape, map_children
 from pytest_extract.core.schema.tree import type_fits
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, json_type, same_key
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.resolve import as_json_schema, with_null
@@ -112,11 +113,18 @@ class _ImpossibleError(SchemaError):
 
 
 def strict_schema(schema: Json) -> StrictSchema:
-    """Make a strict schema, `nullable` as OpenAPI means it; SchemaError with the pointer of what none can say."""
+    """Make a strict schema, `nullable` as OpenAPI means it.
+
+    Raises SchemaError with the pointer of what none can say, or of what is wrong with the schema itself.
+    """
     try:
         return _Maker(as_json_schema(schema)).made()
     except RecursionError:
         raise SchemaError("the schema is nested too deep for a strict schema") from None
+    except (AttributeError, KeyError, TypeError):
+        for problem in Validator(schema).problems:
+            raise SchemaError(f"no valid JSON Schema: {problem.message}", pointer=problem.pointer) from None
+        raise
 
 
 def _unsayable(what: str, pointer: str) -> SchemaError:

@@ -167,6 +167,11 @@ REFUSED = [
         "/$defs/A",
         "no value",
     ),
+    ({"properties": 5}, "/properties", "no valid JSON Schema: 5 is an integer, an object was expected"),
+    (open_object(a={"properties": "b"}), "/properties/a/properties", '"b" is a string, an object was expected'),
+    (open_object(a={"enum": 5}), "/properties/a/enum", "an array was expected"),
+    (open_object(["a"], a=STRING), "/required/0", "a string was expected"),
+    ({"type": [{}], "nullable": True}, "/type", "no valid JSON Schema"),
     (open_object("a", a=False), "/", "no value"),
     (open_object("a", a={"allOf": [False]}), "/", "no value"),
 ]

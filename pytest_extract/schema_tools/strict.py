@@ -180,6 +180,9 @@ class _Maker:
         if dangling:
             message = f"the reference {dangling[0]!r} leads nowhere in the schema"
             raise SchemaError(message, pointer=key[0].pointer)
+        for layer in layers:
+            for keyword in layer.schema.keys() & _DROPPED:
+                self._drop(keyword, layer)
         saying = [layer for layer in layers if layer.schema.keys() & (_SAID if layer.bare else {*_SAID, *_UNIONS})]
         place = re.sub(r"(/allOf/\d+)+$", "", saying[0].pointer) if len(key) == len(saying) == 1 else key[0].pointer
         if place != key[0].pointer:  # all that this says stands in another place
@@ -218,9 +221,6 @@ class _Maker:
 
     def _merged(self, key: Key, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
         """Return what all schemas of a place say together."""
-        for layer in layers:
-            for keyword in layer.schema.keys() & _DROPPED:
-                self._drop(keyword, layer)
         open_layers = [layer for layer in layers if not layer.bare]
         notes = _notes([layer.schema for layer in open_layers])
         choices: list[list[Ref]] = []

@@ -131,6 +131,7 @@ def test_all_keys_are_required_and_optional_ones_may_be_null(schema, strict):
         ({**open_object("b", b=STRING), "if": {}, "then": {}, "not": {}}, {"if", "then", "not"}),
         ({"oneOf": [closed(b=STRING), closed(c=STRING)]}, {"oneOf"}),
         ({"oneOf": [STRING, NULL]}, set()),
+        ({"$ref": "#/properties/a/$defs/A", "minLength": 1, "$defs": {"A": STRING}}, {"minLength"}),
     ],
 )
 def test_what_is_lost_is_listed_with_its_place(schema, keywords):

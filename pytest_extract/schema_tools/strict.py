@@ -21,7 +21,7 @@ from pytest_extract.core.values import Json, json_type, same_key
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.resolve import as_json_schema, with_null
 
-STRICT_VERSION: Final = 2
+STRICT_VERSION: Final = 3
 """Raised whenever another strict schema is made of the same schema: recordings are kept by it."""
 
 _NOTES: Final = ("title", "description")
@@ -184,7 +184,7 @@ class _Maker:
             for keyword in layer.schema.keys() & _DROPPED:
                 self._drop(keyword, layer)
         saying = [layer for layer in layers if layer.schema.keys() & (_SAID if layer.bare else {*_SAID, *_UNIONS})]
-        place = re.sub(r"(/allOf/\d+)+$", "", saying[0].pointer) if len(key) == len(saying) == 1 else key[0].pointer
+        place = _composed(layers, saying[0].pointer) if len(key) == len(saying) == 1 else key[0].pointer
         if place != key[0].pointer:  # all that this says stands in another place
             target = (Ref(place),)
             self._name(target)
@@ -317,6 +317,11 @@ class _Maker:
         if not items:
             raise _unsayable("a list of any items", at)
         return {"type": "array", "items": self._alternatives(items, ())}
+
+
+def _composed(layers: Iterable[RefLayer], pointer: str) -> str:
+    """Return the nearest layer that is the one at a pointer, or has it by `allOf` alone."""
+    return next(layer.pointer for layer in layers if re.fullmatch(rf"{re.escape(layer.pointer)}(/allOf/\d+)*", pointer))
 
 
 def _types(at: str, layers: Iterable[RefLayer], values: list[Json] | None) -> list[str]:

@@ -90,6 +90,10 @@ STRICT = {
         },
         closed(b=INTEGER, a=STRING),
     ),
+    "a part of all of": (
+        {"allOf": [OF_A], "properties": {"b": {"$ref": "#/allOf/0"}}},
+        {**closed(b=any_of(ref("0"), NULL), a=STRING), "$defs": {"0": closed(a=STRING)}},
+    ),
     "one of the keys": (
         open_object("a", a={**open_object(b=STRING, c=STRING), **any_of({"required": ["b"]}, {"required": ["c"]})}),
         closed(a=any_of(closed(b=STRING, c=MAYBE), closed(b=MAYBE, c=STRING))),

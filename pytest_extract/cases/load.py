@@ -293,10 +293,11 @@ class _Loader:
                     self._tell(layer.source, at, f"the id of {document.file} {unfit[0].message}")
                 elif is_taken or (isinstance(gold, str) and gold in golds):
                     key = "id" if is_taken else "gold"
-                    message = (
-                        f"{document.file} has the {key} {values[key]!r} of another case; write `{key}` with {{path}}"
+                    advice = (
+                        f"write `{key}` with {{path}}, or give patterns entries of `cases`, each with its own `{key}`"
                     )
-                    self._tell(layer.source, at, f"{message}, or give each pattern its own entry of `cases`")
+                    message = f"{document.file} has the {key} {values[key]!r} of another case; {advice}"
+                    self._tell(layer.source, at, message)
                 else:
                     golds |= {gold} if isinstance(gold, str) else set()
                     yield from self._built(replace(settings, values=values), name, line, len(self.mistakes))

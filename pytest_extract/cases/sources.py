@@ -5,8 +5,8 @@ with their place. Places are computed by a second pass over the text, only when 
 
 YAML is YAML 1.2 with JSON's scalars: a plain scalar is a number, `true`, `false` or `null` only where JSON would read
 it so (`no`, `2024-01-02`, `1_000`, `0o17`, `007` and `True` are strings); nothing and `~` are null. Keys are always the
-text as it is written. Anchors and aliases are refused; merge keys (`<<`) and tags are mistakes. Values are built
-straight from libyaml's events: a quarter of the time of composing nodes.
+text as it is written. Anchors, aliases, merge keys (`<<`) and tags are mistakes. Values are built straight from
+libyaml's events: a quarter of the time of composing nodes.
 """
 
 from __future__ import annotations
@@ -225,6 +225,7 @@ _MEANS: Final = frozenset(("", *"~ntf-0123456789"))
 """How a plain scalar begins that may be no text."""
 _TEXT_TAGS: Final = (None, "!", "tag:yaml.org,2002:str")
 _INSTEAD: Final = "put what cases share under `defaults:`"
+_ANCHORS: Final = f"anchors and aliases (`&`, `*`) are not read; {_INSTEAD}, or write it out"
 
 
 def pyyaml() -> Any:
@@ -294,7 +295,10 @@ class _YamlReader:
     def _value(self, event: Any) -> Json:
         """Return the value that begins with an event; one method, as each level of a file takes a frame of Python's."""
         names, steps, value = self._names, self._steps, None
-        self._refuse_anchor(event)
+        if event.anchor is not None:
+            self._tell(_ANCHORS, event)
+        if isinstance(event, names.AliasEvent):
+            return None
         if isinstance(event, names.ScalarEvent):
             value = self._scalar(event)
         else:
@@ -319,10 +323,13 @@ class _YamlReader:
         return value
 
     def _key(self, event: Any, mapping: dict[str, Json]) -> str:
-        self._refuse_anchor(event)
+        if isinstance(event, self._names.AliasEvent):
+            raise self._error(_ANCHORS, event)
         key = getattr(event, "value", None)
         if not isinstance(key, str):
             raise self._error("a key must be a text", event)
+        if event.anchor is not None:
+            self._tell(_ANCHORS, event)
         if key == "<<" and event.implicit[0]:
             self._tell(f"merge keys (`<<`) are no part of YAML 1.2; {_INSTEAD}", event)
         elif key in mapping:
@@ -346,10 +353,6 @@ class _YamlReader:
             self._tell(f"the number {shown} is out of range; quote it if it is a text", event)
             return None
         return text if value is None else value
-
-    def _refuse_anchor(self, event: Any) -> None:
-        if event.anchor is not None:
-            raise self._error(f"anchors and aliases (`&`, `*`) are not read; {_INSTEAD}, or write it out", event)
 
     def _tell(self, message: str, event: Any) -> None:
         place = self._lines.place(event.start_mark.index)

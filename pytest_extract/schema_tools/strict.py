@@ -16,11 +16,12 @@ from typing import Any, Final
 
 from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape, map_children
 from pytest_extract.core.schema.tree import type_fits
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, json_type, same_key
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.resolve import as_json_schema, with_null
 
-STRICT_VERSION: Final = 2
+STRICT_VERSION: Final = 3
 """Raised whenever another strict schema is made of the same schema: recordings are kept by it."""
 
 _NOTES: Final = ("title", "description")
@@ -112,11 +113,18 @@ class _ImpossibleError(SchemaError):
 
 
 def strict_schema(schema: Json) -> StrictSchema:
-    """Make a strict schema, `nullable` as OpenAPI means it; SchemaError with the pointer of what none can say."""
+    """Make a strict schema, `nullable` as OpenAPI means it.
+
+    Raises SchemaError with the pointer of what none can say, or of what is wrong with the schema itself.
+    """
     try:
         return _Maker(as_json_schema(schema)).made()
     except RecursionError:
         raise SchemaError("the schema is nested too deep for a strict schema") from None
+    except (AttributeError, KeyError, TypeError):
+        for problem in Validator(schema).problems:
+            raise SchemaError(f"no valid JSON Schema: {problem.message}", pointer=problem.pointer) from None
+        raise
 
 
 def _unsayable(what: str, pointer: str) -> SchemaError:
@@ -172,8 +180,11 @@ class _Maker:
         if dangling:
             message = f"the reference {dangling[0]!r} leads nowhere in the schema"
             raise SchemaError(message, pointer=key[0].pointer)
+        for layer in layers:
+            for keyword in layer.schema.keys() & _DROPPED:
+                self._drop(keyword, layer)
         saying = [layer for layer in layers if layer.schema.keys() & (_SAID if layer.bare else {*_SAID, *_UNIONS})]
-        place = re.sub(r"(/allOf/\d+)+$", "", saying[0].pointer) if len(key) == len(saying) == 1 else key[0].pointer
+        place = _composed(layers, saying[0].pointer) if len(key) == len(saying) == 1 else key[0].pointer
         if place != key[0].pointer:  # all that this says stands in another place
             target = (Ref(place),)
             self._name(target)
@@ -210,9 +221,6 @@ class _Maker:
 
     def _merged(self, key: Key, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
         """Return what all schemas of a place say together."""
-        for layer in layers:
-            for keyword in layer.schema.keys() & _DROPPED:
-                self._drop(keyword, layer)
         open_layers = [layer for layer in layers if not layer.bare]
         notes = _notes([layer.schema for layer in open_layers])
         choices: list[list[Ref]] = []
@@ -309,6 +317,11 @@ class _Maker:
         if not items:
             raise _unsayable("a list of any items", at)
         return {"type": "array", "items": self._alternatives(items, ())}
+
+
+def _composed(layers: Iterable[RefLayer], pointer: str) -> str:
+    """Return the nearest layer that is the one at a pointer, or has it by `allOf` alone."""
+    return next(layer.pointer for layer in layers if re.fullmatch(rf"{re.escape(layer.pointer)}(/allOf/\d+)*", pointer))
 
 
 def _types(at: str, layers: Iterable[RefLayer], values: list[Json] | None) -> list[str]:

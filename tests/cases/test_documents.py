@@ -71,7 +71,11 @@ def test_a_document_without_gold_keeps_only_its_own_case_from_running(load_all):
     ("keys", "message"),
     [
         ("documents: docs/**/*.txt\ngold: golds/{stem}.json", "sub/deep/acme.txt has the gold"),
-        ("documents: docs/*.txt\nid: one\ngold: {a: x}", "has the id 'one' of another case"),
+        (
+            "documents: docs/*.txt\nid: one\ngold: {a: x}",
+            "has the id 'one' of another case; write `id` with {path}, or",
+        ),
+        ("documents: [docs/*.txt, docs/sub/deep/*.txt]\ngold: {a: x}", "entries of `cases`, each with its own `id`"),
     ],
 )
 def test_mistakes_name_the_document_and_the_line(load_all, keys, message):

@@ -90,6 +90,10 @@ STRICT = {
         },
         closed(b=INTEGER, a=STRING),
     ),
+    "a part of all of": (
+        {"allOf": [OF_A], "properties": {"b": {"$ref": "#/allOf/0"}}},
+        {**closed(b=any_of(ref("0"), NULL), a=STRING), "$defs": {"0": closed(a=STRING)}},
+    ),
     "one of the keys": (
         open_object("a", a={**open_object(b=STRING, c=STRING), **any_of({"required": ["b"]}, {"required": ["c"]})}),
         closed(a=any_of(closed(b=STRING, c=MAYBE), closed(b=MAYBE, c=STRING))),
@@ -131,6 +135,7 @@ def test_all_keys_are_required_and_optional_ones_may_be_null(schema, strict):
         ({**open_object("b", b=STRING), "if": {}, "then": {}, "not": {}}, {"if", "then", "not"}),
         ({"oneOf": [closed(b=STRING), closed(c=STRING)]}, {"oneOf"}),
         ({"oneOf": [STRING, NULL]}, set()),
+        ({"$ref": "#/properties/a/$defs/A", "minLength": 1, "$defs": {"A": STRING}}, {"minLength"}),
     ],
 )
 def test_what_is_lost_is_listed_with_its_place(schema, keywords):
@@ -167,6 +172,11 @@ REFUSED = [
         "/$defs/A",
         "no value",
     ),
+    ({"properties": 5}, "/properties", "no valid JSON Schema: 5 is an integer, an object was expected"),
+    (open_object(a={"properties": "b"}), "/properties/a/properties", '"b" is a string, an object was expected'),
+    (open_object(a={"enum": 5}), "/properties/a/enum", "an array was expected"),
+    (open_object(["a"], a=STRING), "/required/0", "a string was expected"),
+    ({"type": [{}], "nullable": True}, "/type", "no valid JSON Schema"),
     (open_object("a", a=False), "/", "no value"),
     (open_object("a", a={"allOf": [False]}), "/", "no value"),
 ]

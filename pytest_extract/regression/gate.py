@@ -573,6 +573,8 @@ def _assurance_text(effect: Effect) -> str:
 
 def _excluded_text(bounds: Bounds) -> str:
     """Return `falls of the mean above 3.2 points are ruled out`."""
+    if bounds.worst >= 1:
+        return "no fall of the mean is ruled out"
     return f"falls of the mean above {_points(bounds.worst)} are ruled out"
 
 

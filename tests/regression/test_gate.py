@@ -116,6 +116,7 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
         (dead(4, ()), dead(4, range(3)), {}, WORSE, "3 of 4 documents died (c0, c1, c2)"),
         (dead(2, ()), dead(2, range(2)), {}, WORSE, "2 of 2 documents died (c0, c1)"),
         (dead(1, ()), dead(1, range(1)), {}, UNDECIDED, "1 of 1 document died (c0)"),
+        (dead(1, ()), dead(1, range(1)), {"margin": 0.9}, UNDECIDED, "no fall of the mean is ruled out, and a fall of"),
         (CHANCE, dead(50, range(2)), {}, PASS, MOST_DIED),  # where answers fail by chance the tests decide
         (CHANCE, dead(50, range(30)), {}, WORSE, "30 of 50 documents died"),  # unless most died
         (dead(50, (), 7), dead(50, range(1)), {}, UNDECIDED, "1 of 50 documents died (c0)"),  # luck gives 1 of 8 so

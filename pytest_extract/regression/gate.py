@@ -475,7 +475,7 @@ def level_text(effect: Effect) -> str:
 
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:
-    """Return `; new mistakes: 10 power of ten (1,000 times the gold), 2 affix`; empty if no mistake has a name.
+    """Return `; among new mistakes: 10 power of ten (1,000 times the gold), 2 affix`; empty if no mistake has a name.
 
     These are the commonest kinds; what a kind means here is said where it is the same for all of several values.
     """
@@ -492,7 +492,7 @@ def _mistakes_text(changes: Iterable[FieldChange]) -> str:
         f"{len(found):,} {kind}" + (f" ({found[0]})" if len(found) > 1 and len({*found}) == 1 else "")
         for kind, found in ranked
     )
-    return f"; new mistakes: {told}" if told else ""
+    return f"; among new mistakes: {told}" if told else ""
 
 
 def _rule_texts(facts: Facts) -> list[str]:

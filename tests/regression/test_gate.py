@@ -202,7 +202,7 @@ def test_reasons_name_the_kinds_of_new_mistakes():
     before = [scored(f"c{number}", right) for number in range(40)]
     decision = verdict(before, [scored(f"c{number}", output(number)) for number in range(40)])
     assert decision.answer is WORSE
-    told = "; new mistakes: 10 power of ten (1,000 times the gold)"
+    told = "; among new mistakes: 10 power of ten (1,000 times the gold)"
     assert all(told in reason for reason in decision.reasons)
     assert f"better in 0{told} (change " in decision.reasons[0]
     assert any(reason.startswith("total: ") and f"better in 0{told} (p " in reason for reason in decision.reasons)
@@ -217,7 +217,7 @@ def test_reasons_name_the_kinds_of_new_mistakes():
 def test_a_mistake_of_several_values_counts_once_and_is_that_of_the_last_failing_run():
     before = [scored(f"c{number}", right) for number in range(40)]
     after = [scored(f"c{n}", (lambda gold: {"data": gold}) if n < 12 else right) for n in range(40)]
-    assert "new mistakes: 12 wrapped (all of it stands under the key `data`)" in verdict(before, after).reasons[0]
+    assert "among new mistakes: 12 wrapped (all of it stands under the key `data`)" in verdict(before, after).reasons[0]
     state = case_state(scored("c1", thousandfold, cut, thousandfold, right))
     kinds = {path: entry.mistake.kind for path, entry in state.failing.items()}
     assert kinds == {"total": "power_of_ten", "name": "affix"}

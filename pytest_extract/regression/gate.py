@@ -519,7 +519,10 @@ def _rule_texts(facts: Facts) -> list[str]:
 def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
     """Return what keeps the gate from PASS; `falls`: those of the tests and of dead cases too."""
     if not facts.comparison.pairs:
-        return ["nothing was compared, so there is nothing to be sure of"]
+        kinds = [{row.kind for row in variant.cases} for variant in facts.comparison.variants]
+        unlike = "; no case has its id and the path of its file from the rootdir in both runs"
+        why = unlike if kinds == [{Change.GONE, Change.NEW}] else ""
+        return [f"nothing was compared, so there is nothing to be sure of{why}"]
     doubts: list[str] = []
     if falls:
         doubts += [_dead_text(each) for each in facts.collapses if each.doubtful]

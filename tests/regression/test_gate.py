@@ -136,6 +136,7 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
             UNDECIDED,
             "60 of 100 earlier cases are not in this run, and the others do not",
         ),
+        (OF_60, NEW, {}, UNDECIDED, "no case has its id and the path of its file from the rootdir in both runs"),
         (OF_100, suite(100, BAD)[60:], {}, WORSE, "60 of 100 earlier cases are not in this run"),
         (suite(3, {"a": True}), suite(3, {"a": False}), {}, WORSE, "died"),
         (suite(2, {"a": True}), suite(2, {"a": False}), {}, WORSE, "died"),

@@ -135,6 +135,7 @@ VERSION: Final = 2
 _LONGEST: Final = 400  # text of a value that is kept whole
 _CUT: Final = 150  # what is left of a longer one; even with every character escaped it is not cut again
 _DIGITS: Final = 16  # of a digest: enough to tell contents apart, short enough to read
+_UNREAD: Final = frozenset({"rules"})  # what files of this version may have of a case, and nothing compares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +161,7 @@ def load_baseline(text: str) -> Baseline:
         if (kind, version) != (KIND, VERSION):
             raise ValueError(f"kind {kind!r:.60}, version {version!r:.60}")  # noqa: TRY301
         cases = {
-            CaseKey(case, variant): _checked(from_json(CaseState, entry))
+            CaseKey(case, variant): _read_state(entry)
             for case, variants in record["cases"].items()
             for variant, entry in variants.items()
         }
@@ -255,8 +256,9 @@ def as_stored(state: CaseState) -> CaseState:
     )
 
 
-def _checked(state: CaseState) -> CaseState:
-    """Return a state that was read. Raises ValueError if something has not a value for each run."""
+def _read_state(record: Mapping[str, Json]) -> CaseState:
+    """Read the state of a case. Raises ValueError if something has not a value for each run."""
+    state: CaseState = from_json(CaseState, {name: value for name, value in record.items() if name not in _UNREAD})
     fields = (entry.runs for entry in state.failing.values())
     for values in (*state.measures.values(), *state.gates.values(), *fields):
         if len(values) != state.runs:

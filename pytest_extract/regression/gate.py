@@ -474,7 +474,7 @@ def level_text(effect: Effect) -> str:
 
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:
-    """Return `; new mistakes: 10 power of ten (1,000 times the gold), 2 affix`; empty if no mistake has a name.
+    """Return `; among new mistakes: 10 power of ten (1,000 times the gold), 2 affix`; empty if no mistake has a name.
 
     These are the commonest kinds; what a kind means here is said where it is the same for all of several values.
     """
@@ -491,7 +491,7 @@ def _mistakes_text(changes: Iterable[FieldChange]) -> str:
         f"{len(found):,} {kind}" + (f" ({found[0]})" if len(found) > 1 and len({*found}) == 1 else "")
         for kind, found in ranked
     )
-    return f"; new mistakes: {told}" if told else ""
+    return f"; among new mistakes: {told}" if told else ""
 
 
 def _rule_texts(facts: Facts) -> list[str]:
@@ -518,7 +518,10 @@ def _rule_texts(facts: Facts) -> list[str]:
 def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
     """Return what keeps the gate from PASS; `falls`: those of the tests and of dead cases too."""
     if not facts.comparison.pairs:
-        return ["nothing was compared, so there is nothing to be sure of"]
+        kinds = [{row.kind for row in variant.cases} for variant in facts.comparison.variants]
+        unlike = "; no case has its id and the path of its file from the rootdir in both runs"
+        why = unlike if kinds == [{Change.GONE, Change.NEW}] else ""
+        return [f"nothing was compared, so there is nothing to be sure of{why}"]
     doubts: list[str] = []
     if falls:
         doubts += [_dead_text(each) for each in facts.collapses if each.doubtful]
@@ -572,6 +575,8 @@ def _assurance_text(effect: Effect) -> str:
 
 def _excluded_text(bounds: Bounds) -> str:
     """Return `falls of the mean above 3.2 points are ruled out`."""
+    if bounds.worst >= 1:
+        return "no fall of the mean is ruled out"
     return f"falls of the mean above {_points(bounds.worst)} are ruled out"
 
 

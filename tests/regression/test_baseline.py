@@ -53,6 +53,7 @@ def test_it_comes_back_as_it_was_written_with_long_values_cut_once(extracted):
     text = text_of(*results)
     assert load_baseline(text) == load_baseline("\ufeff" + text) == updated_baseline(None, snapshot(results))
     assert dump_baseline(load_baseline(text)) == text
+    assert load_baseline(text.replace('"outcome"', '"rules": {"a <= b": [true]}, "outcome"')) == load_baseline(text)
     assert len(text) < 3000
     assert ("5002 characters" in text) == (extracted == "x" * 5000)
 

@@ -116,6 +116,7 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
         (dead(4, ()), dead(4, range(3)), {}, WORSE, "3 of 4 documents died (c0, c1, c2)"),
         (dead(2, ()), dead(2, range(2)), {}, WORSE, "2 of 2 documents died (c0, c1)"),
         (dead(1, ()), dead(1, range(1)), {}, UNDECIDED, "1 of 1 document died (c0)"),
+        (dead(1, ()), dead(1, range(1)), {"margin": 0.9}, UNDECIDED, "no fall of the mean is ruled out, and a fall of"),
         (CHANCE, dead(50, range(2)), {}, PASS, MOST_DIED),  # where answers fail by chance the tests decide
         (CHANCE, dead(50, range(30)), {}, WORSE, "30 of 50 documents died"),  # unless most died
         (dead(50, (), 7), dead(50, range(1)), {}, UNDECIDED, "1 of 50 documents died (c0)"),  # luck gives 1 of 8 so
@@ -135,6 +136,7 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
             UNDECIDED,
             "60 of 100 earlier cases are not in this run, and the others do not",
         ),
+        (OF_60, NEW, {}, UNDECIDED, "no case has its id and the path of its file from the rootdir in both runs"),
         (OF_100, suite(100, BAD)[60:], {}, WORSE, "60 of 100 earlier cases are not in this run"),
         (suite(3, {"a": True}), suite(3, {"a": False}), {}, WORSE, "died"),
         (suite(2, {"a": True}), suite(2, {"a": False}), {}, WORSE, "died"),
@@ -201,7 +203,7 @@ def test_reasons_name_the_kinds_of_new_mistakes():
     before = [scored(f"c{number}", right) for number in range(40)]
     decision = verdict(before, [scored(f"c{number}", output(number)) for number in range(40)])
     assert decision.answer is WORSE
-    told = "; new mistakes: 10 power of ten (1,000 times the gold)"
+    told = "; among new mistakes: 10 power of ten (1,000 times the gold)"
     assert all(told in reason for reason in decision.reasons)
     assert f"better in 0{told} (change " in decision.reasons[0]
     assert any(reason.startswith("total: ") and f"better in 0{told} (p " in reason for reason in decision.reasons)
@@ -216,7 +218,7 @@ def test_reasons_name_the_kinds_of_new_mistakes():
 def test_a_mistake_of_several_values_counts_once_and_is_that_of_the_last_failing_run():
     before = [scored(f"c{number}", right) for number in range(40)]
     after = [scored(f"c{n}", (lambda gold: {"data": gold}) if n < 12 else right) for n in range(40)]
-    assert "new mistakes: 12 wrapped (all of it stands under the key `data`)" in verdict(before, after).reasons[0]
+    assert "among new mistakes: 12 wrapped (all of it stands under the key `data`)" in verdict(before, after).reasons[0]
     state = case_state(scored("c1", thousandfold, cut, thousandfold, right))
     kinds = {path: entry.mistake.kind for path, entry in state.failing.items()}
     assert kinds == {"total": "power_of_ten", "name": "affix"}

@@ -70,6 +70,7 @@ def checked(rule, extracted, gold=None):
             BROKEN,
             "items[0]: items[].price = 600, total = 500; 1 of 2 rows",
         ),
+        ("net == 0", {"net": 1e-7}, BROKEN, "net = 1.00000E-7 (off by 1.00000E-7)"),
         # arithmetic, precedence, signs
         ("net + tax == total", {"net": 0.1, "tax": 0.2, "total": 0.3}, HELD, None),
         ("total - net * 2 == -(1 + 2) * 4 / 6", {"total": 2, "net": 2}, HELD, None),

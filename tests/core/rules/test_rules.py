@@ -239,6 +239,8 @@ def test_rules_of_the_schema_come_first_count_once_and_choose_no_semantics():
     with pytest.raises(SchemaError) as caught:
         compile_schema({**schema, "x-eval-rules": ["a > 0", {"rule": "b > 0"}]})
     assert caught.value.pointer == "/x-eval-rules/1/rule"
+    with pytest.raises(SchemaError, match="the schema has the rule 'a > 0' with another tolerance; change it there"):
+        compile_schema(schema, rules=[{"rule": "a > 0", "abs": 1}])
     with pytest.raises(SchemaError, match="stands at the root only"):
         compile_schema(obj(a=schema))
 

@@ -212,15 +212,18 @@ def compared(left: Operand, right: Operand, what: str, *, equality: bool) -> tup
 
 
 def operand_text(operand: Operand) -> str:
-    """Write an operand for people; a number with separators and at most six decimal places."""
+    """Write an operand for people; a number with separators and at most six decimal places; only 0 is `0`."""
     if isinstance(operand, Decimal):
-        return f"{round(operand, 6).normalize():,f}" if abs(operand) < _LONGEST_NUMBER else f"{operand:.5E}"
+        in_full = not operand or _SMALLEST_NUMBER <= abs(operand) < _LONGEST_NUMBER
+        return f"{round(operand, 6).normalize():,f}" if in_full else f"{operand:.5E}"
     if isinstance(operand, PartialDate):
         return operand.text
     return str(operand).lower() if isinstance(operand, bool) else short_json(operand, 40)
 
 
+_SMALLEST_NUMBER: Final = Decimal("1E-6")
 _LONGEST_NUMBER: Final = 10**24
+"""Numbers from the one to the other are written in full."""
 _NOISE: Final = Decimal(repr(NOISE))
 _NO_OUTPUT: Final = "there is no output"
 Steps: TypeAlias = tuple[FieldStep, ...]

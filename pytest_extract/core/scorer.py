@@ -43,7 +43,7 @@ from pytest_extract.core.results import (
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_json, usual
 from pytest_extract.core.words import listed
-from pytest_extract.errors import ConfigError, SchemaErrors
+from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors
 
 if TYPE_CHECKING:
     from pytest_extract.core.compile.nodes import Program
@@ -633,9 +633,14 @@ def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
         in_schema, errors = compile_rules([] if own is None else own, program, of_schema=True)
         beside, others = compile_rules(given["rules"], program, of_schema=False)
         errors += others
+        known = {rule.name: rule for rule in in_schema}
+        for rule in beside:
+            same = known.get(rule.name, rule)
+            if (same.rel, same.tolerance) != (rule.rel, rule.tolerance):
+                message = f"the schema has the rule {rule.name!r} with another tolerance; change it there"
+                errors.append(SchemaError(message, rule=rule.index))
         if errors:
             raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
-        known = {rule.name for rule in in_schema}
         rules = (*in_schema, *(rule for rule in beside if rule.name not in known))
     return Scorer(program, given, rules, gated=gated)
 

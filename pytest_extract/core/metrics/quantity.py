@@ -121,6 +121,10 @@ _FIXED: Mapping[str, str] = {
     "ppm": "0.000001",
     "pcs pc pieces piece units unit": "1",
     "IU U UI IE": "1 IU",
+    "MIU MU": "1000000 IU",
+    "kIU kU": "1000 IU",
+    "mIU mU": "0.001 IU",
+    "µIU μIU uIU µU μU uU": "0.000001 IU",
     "month months mo monat monate monaten mois mes meses mese mesi maand maanden": "1 month",  # of no number of days
     "quarter quarters quartal quartale": "3 month",
     "year years yr yrs jahr jahre jahren an ans année années año años ano anos anno anni jaar": "12 month",

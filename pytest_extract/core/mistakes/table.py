@@ -94,10 +94,10 @@ def _wrapping(gold: Json, extracted: Json) -> str:
 
 
 def _alike(gold: Json, found: Json) -> bool:
-    """Whether an object has half of the keys of another, or two lists have such objects, or none, for rows."""
+    """Whether an object has most of the keys of another, or two lists have such objects, or none, for rows."""
     if isinstance(gold, list) and isinstance(found, list):
         return not gold or not found or not isinstance(gold[0], CONTAINERS) or _alike(gold[0], found[0])
-    return isinstance(gold, dict) and isinstance(found, dict) and len(gold.keys() & found.keys()) * 2 >= len(gold)
+    return isinstance(gold, dict) and isinstance(found, dict) and len(gold.keys() & found.keys()) * 2 > len(gold)
 
 
 class _Inside(NamedTuple):

@@ -81,13 +81,13 @@ def day_and_month(gold: Json, extracted: Json) -> str:
     return "day and month were swapped" if swapped and not are_one_day(gold, extracted) else ""
 
 
-@values_kind("2024-03-15", "2024-03", "one is a part of the other date")
+@values_kind("2024-03-15", "2024-03", "one date is a part of the other")
 def date_part(gold: Json, extracted: Json) -> str:
     """Only a part of a date, or more than the gold says."""
     one, other = (_known_parts(side) for side in (gold, extracted))
     shorter = min(len(one), len(other))
     is_part = shorter and len(one) != len(other) and one[:shorter] == other[:shorter]
-    return "one is a part of the other date" if is_part else ""
+    return "one date is a part of the other" if is_part else ""
 
 
 def _known_parts(value: Json) -> tuple[int, ...]:

@@ -204,6 +204,9 @@ ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
             "wrapped",
             "all of it stands as JSON in a text in 2 rows",
         ),
+        # one key of two, or none of none, is not all of it
+        (INVOICE, [{"vendor": "Globex"}], "wrong_type", "an array instead of an object"),
+        ({"a": {}}, {"a": '{"vendor": 1}'}, "wrong_type", "a string instead of an object"),
         # the value of another field before what its digits look like
         (TAXED, TAXED | {"net": 119}, "other_value", "the value of `tax`"),
         (TAXED, TAXED | {"total": 119}, "other_value", "the value of `tax`"),

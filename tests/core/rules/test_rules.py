@@ -70,6 +70,7 @@ def checked(rule, extracted, gold=None):
             BROKEN,
             "items[0]: items[].price = 600, total = 500; 1 of 2 rows",
         ),
+        ("net == 0", {"net": 1e-7}, BROKEN, "net = 1.00000E-7 (off by 1.00000E-7)"),
         # arithmetic, precedence, signs
         ("net + tax == total", {"net": 0.1, "tax": 0.2, "total": 0.3}, HELD, None),
         ("total - net * 2 == -(1 + 2) * 4 / 6", {"total": 2, "net": 2}, HELD, None),
@@ -238,6 +239,8 @@ def test_rules_of_the_schema_come_first_count_once_and_choose_no_semantics():
     with pytest.raises(SchemaError) as caught:
         compile_schema({**schema, "x-eval-rules": ["a > 0", {"rule": "b > 0"}]})
     assert caught.value.pointer == "/x-eval-rules/1/rule"
+    with pytest.raises(SchemaError, match="the schema has the rule 'a > 0' with another tolerance; change it there"):
+        compile_schema(schema, rules=[{"rule": "a > 0", "abs": 1}])
     with pytest.raises(SchemaError, match="stands at the root only"):
         compile_schema(obj(a=schema))
 

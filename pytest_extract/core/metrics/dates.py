@@ -72,8 +72,8 @@ _BASIC_ISO = re.compile(r"(?P<Y>\d{4})(?P<m>\d\d)(?P<d>\d\d)")
 _HAN = re.compile(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)\s?日)?)?")
 _PLACE = re.compile(r"^[^\W\d_]+\.?,\s*")
 _CLOCK = re.compile(
-    r"(?:,\s*|T|\s)(?P<H>\d\d?):(?P<M>\d\d)(?::(?P<S>\d\d))?"
-    r"(?:\s?(?P<half>[ap])\.?m\.?)?(?:\s?(?P<z>UTC|GMT|Z|[+-]\d\d:?\d\d))?$",
+    r"(?:,\s*|T|\s)(?:(?:at|um|om|à|alle)\s)?(?P<H>\d\d?)(?:[:h](?P<M>\d\d)(?::(?P<S>\d\d))?)?"
+    r"\s?(?P<half>[ap]\.?m\.?)?(?P<word>\s?uhr|h)?(?:\s?(?P<z>UTC|GMT|Z|[+-]\d\d:?\d\d))?$",
     re.IGNORECASE,
 )
 _PART = re.compile(r"\d+|[^\W\d_]+")
@@ -159,14 +159,14 @@ def read_ordered(text: str, order: str) -> PartialDate | None:
     if han is not None:
         return make_date(*(int(part) for part in han.groups() if part is not None))
     match = _CLOCK.search(text)
-    if match is None:
+    if match is None or not (match["M"] or match["half"] or match["word"]):
         return _read_day(text, order)
-    hour = int(match["H"])
-    if match["half"]:
+    hour, half = int(match["H"]), (match["half"] or "").casefold()
+    if half:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + (12 if match["half"] in "pP" else 0)
-    clock = hour, int(match["M"]), int(match["S"] or 0)
+        hour = hour % 12 + (12 if half[0] == "p" else 0)
+    clock = hour, int(match["M"] or 0), int(match["S"] or 0)
     return _with_time(_read_day(text[: match.start()], order), clock, match["z"] or "")
 
 
@@ -177,9 +177,15 @@ _ORDINAL_NAMES: Final = (
 _ORDINALS: Final[Mapping[str, str]] = MappingProxyType(
     {name: str(day) for day, name in enumerate(_ORDINAL_NAMES.split(), start=1)} | {"thirtieth": "30"}
 )
+_TENS: Final = re.compile(
+    r"\b(twenty|thirty)[\s-](first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)\b", re.IGNORECASE
+)
+"""Days that are written as words in two parts: the twenty-first, the thirty-first."""
 
 
 def _read_day(text: str, order: str) -> PartialDate | None:
+    tens = {"twenty": 20, "thirty": 30}
+    text = _TENS.sub(lambda found: str(tens[found[1].lower()] + int(_ORDINALS[found[2].lower()])), text)
     found = [_ORDINALS.get(word, word) for word in _PART.findall(_PLACE.sub("", text).casefold())]
     words = [word for word in found if word in MONTHS or word not in _SILENT]
     named = [MONTHS[word] for word in words if word in MONTHS]

@@ -28,8 +28,8 @@ DMY, MDY, YMD, TIME = {"order": "DMY"}, {"order": "MDY"}, {"order": "YMD"}, {"ti
         (
             DMY,
             DAY,
-            ["15.03.2024 10:30", "15 March 2024, 10:30 UTC"],
-            ["15.03.2024, 10:30 Uhr"],
+            ["15.03.2024 10:30", "15.03.2024, 10:30 Uhr", "15 mars 2024 à 10h30", "15 March 2024 10:30 UTC"],
+            [],
         ),
         (DMY, DAY, ["2024/03/15", "１５．３．２０２４", "\u200e15.\u00a0März\u00a02024\u200e", "15\u00ad.03.2024"], []),
         (DMY, DAY, [], ["15.03.24", "15 March 24", "32.03.2024", "1" * 200]),
@@ -37,7 +37,9 @@ DMY, MDY, YMD, TIME = {"order": "DMY"}, {"order": "MDY"}, {"order": "YMD"}, {"ti
         (YMD, DAY, ["2024年3月15日"], []),
         (YMD, "2024-03", ["2024年 3月"], []),
         (DMY, "circa 1900", [], ["1900"]),
+        (DMY, "2024-12-21", ["the twenty-first of December, 2024"], []),
         (DMY, "2024-12-01", ["First of December 2024", "December first, 2024"], []),
+        (DMY, "2024-12-31", ["Thirty first December 2024"], []),
         (DMY, "2024-12-20", ["December twentieth, 2024"], ["Twenty-first of December 2024"]),
         # times and zones
         (TIME, DAY, [], ["2024-03-15T10:30:00Z"]),
@@ -62,7 +64,7 @@ DMY, MDY, YMD, TIME = {"order": "DMY"}, {"order": "MDY"}, {"order": "YMD"}, {"ti
         ),
         (TIME | DMY, "2024-03-15T10:00:00Z", ["Fri, 15 Mar 2024 11:00:00 +0100"], []),
         (TIME | MDY, "2024-03-15T17:30", ["3/15/2024 5:30 PM"], []),
-        (TIME | MDY, "2024-03-15T05:00", ["March 15, 2024 5:00 a.m."], []),
+        (TIME | MDY, "2024-03-15T05:00", ["March 15, 2024 at 5 a.m."], []),
         (TIME | MDY, "2024-03-15T00:10", ["3/15/2024 12:10 AM"], []),
         (TIME | MDY, "2024-03-15T13:00", [], ["3/15/2024 13:00 PM"]),
         # forms

@@ -638,7 +638,7 @@ def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
             same = known.get(rule.name, rule)
             if (same.rel, same.tolerance) != (rule.rel, rule.tolerance):
                 message = f"the schema has the rule {rule.name!r} with another tolerance; change it there"
-                errors.append(SchemaError(message, rule=rule.index))
+                errors.append(SchemaError(message, at=("rules", rule.index)))
         if errors:
             raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
         rules = (*in_schema, *(rule for rule in beside if rule.name not in known))

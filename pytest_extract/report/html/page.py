@@ -555,7 +555,8 @@ def _facts(result: CaseResult) -> list[Json]:
         facts.append(("model", result.variant.label))
     means = result.means
     facts += [measure_text(name, means[name]) for name in MEASURES if name in means]
-    facts += [(name, value) for name, value, _ in spending_facts(Spending.of([result]), Spending())]
+    spent = spending_facts(Spending.of([result]), Spending())
+    facts += [(name, f"{value} ({note})" if note else value) for name, value, note in spent]
     if (empty := mostly_empty(result)) is not None:
         facts.append((BY_EMPTINESS, empty))
     if result.uncompared:

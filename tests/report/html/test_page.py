@@ -299,6 +299,9 @@ def test_models_costs_and_facts_are_told():
     told = data.told
     assert "their files could not be read. pre a.yaml:1: no key" in told
     assert ["cost", "$0.2500"] in data.bodies[0]["facts"]
+    (priced,) = small.attempts
+    unpriced = shown(case("a", Outcome.PASSED, priced, replace(priced, cost_usd=None)))
+    assert ["cost", "$0.2500 (1 call without a known price not counted)"] in unpriced.bodies[0]["facts"]
     for part in ("judge 3 calls", "cost of the judge $0.5000", "command pytest -q", "revision 0123456789ab"):
         assert part in told
     assert "model small" in told

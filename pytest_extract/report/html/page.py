@@ -328,15 +328,20 @@ class PageDocuments:
         from pytest_extract.documents.pdf import pdf_images
 
         wanted = [number - 1 for number in chosen[:MOST_PAGES]]
+        if len(wanted) < len(chosen):
+            shown.notes[f"images are made of up to {plural(MOST_PAGES, 'page')}"] = None
+            if shown.has_text:
+                return []
         content, room = shown.document.bytes, self._image_room
         try:
             images = pdf_images(content, shown.name, wanted, form="WEBP", width=_PAGE_WIDTH, most_bytes=room)
         except DocumentError as error:
             shown.add_problem(error)
             return []
-        if len(images) < len(chosen):
+        if len(images) < len(wanted):
             shown.notes["the page has no room for more images"] = None
             if shown.has_text:
+                self._image_room //= 2  # so that many such PDFs are not rendered in vain for long
                 return []
         self._image_room -= sum(len(image.data) for image in images)
         urls = (f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}" for image in images)

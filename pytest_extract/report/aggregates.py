@@ -388,7 +388,9 @@ def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = M
     if table.correlations:
         found = correlation_text(table.correlations)
         notes.append(f"rank correlation of {table.by.name} with the pass rate of a case: {found}")
-    shown = Table((Column(table.by.name, row_name), *columns), rows, f"by {table.by.name}", notes).first(most, "row")
+    shown = Table((Column(table.by.name, row_name, "slice"), *columns), rows, f"by {table.by.name}", notes).first(
+        most, "row"
+    )
     return replace(shown, rows=(*shown.rows, *totals))
 
 

@@ -230,8 +230,15 @@ def test_report_by_a_tag_as_json(call):
     domain, failure = call("report tagged.jsonl --by domain --by failure --json").json
     assert (domain["by"], failure["by"]) == ("domain", "failure")
     first = domain["tables"][0]["rows"][0]
-    assert (first["domain"], first["passed"], first["pass rate"]) == (["finance", "m"], 1, pytest.approx(5 / 6))
-    assert failure["tables"][0]["rows"][0] == {"failure": ["wrong value", "m"], "count": 1}
+    assert (first["slice"], first["passed"], first["pass rate"]) == (["finance", "m"], 1, pytest.approx(5 / 6))
+    assert failure["tables"][0]["rows"][0] == {"slice": ["wrong value", "m"], "count": 1}
+
+
+@pytest.mark.parametrize("tag", ["cases", "f1"])
+def test_a_tag_named_as_a_column_hides_no_slice(call, tag):
+    (by,) = call(f"report r.jsonl --by {tag} --json", [scored("a", GOLD, model="m", tags={tag: "x"})]).json
+    row = by["tables"][0]["rows"][0]
+    assert (row["slice"], row["cases"], row["f1"]) == (["x", "m"], 1, 1)
 
 
 def test_report_by_a_size_has_the_total_and_the_correlation_of_each_variant(call):

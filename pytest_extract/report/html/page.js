@@ -60,6 +60,7 @@ const path = (name) => make("code", { class: "path" }, name.split(/(?<=[._])/).f
 const cut = (points, from, to) => points.slice(from, to).join("");
 
 const count = (number) => number.toLocaleString("en");
+const countOf = (shown, all) => (shown.length < all ? `${count(shown.length)} of ${count(all)}` : count(all));
 const percent = (share) => {
   const tenths = Math.round(share * 1000);
   const nearly = share > 0 && tenths === 0 ? "< 0.1" : share < 1 && tenths === 1000 ? "> 99.9" : "";
@@ -432,11 +433,12 @@ function attemptParts(attempt) {
   if (attempt.more) parts.push(dim(attempt.more));
   if (attempt.counts) parts.push(dim(attempt.counts));
   for (const table of attempt.rows ?? []) parts.push(rowTable(table));
+  if (attempt.more_rows) parts.push(dim(attempt.more_rows));
   if (attempt.known?.length) {
-    const title = `${count(attempt.known.length)} known failure${attempt.known.length === 1 ? "" : "s"}, not in the verdict`;
+    const title = `${countOf(attempt.known, attempt.all_known)} known failure${attempt.all_known === 1 ? "" : "s"}, not in the verdict`;
     parts.push(folded(title, make("ul", { class: "fields", role: "list" }, attempt.known.map(fieldCard))));
   }
-  if (attempt.matches?.length) parts.push(matchesPart(attempt.matches, !attempt.fields?.length));
+  if (attempt.matches?.length) parts.push(matchesPart(attempt.matches, attempt.all_matches, !attempt.fields?.length));
   for (const note of attempt.notes ?? []) parts.push(make("p", { class: "note", text: note }));
   if (attempt.output) parts.push(outputPart(attempt.output));
   return parts;
@@ -486,7 +488,7 @@ function placesPart(field) {
   return parts.length ? make("p", { class: "note places" }, parts) : null;
 }
 
-function matchesPart(matched, open) {
+function matchesPart(matched, all, open) {
   const body = make("tbody", {}, matched.map(([name, value, places]) => {
     const row = make("tr", { tabindex: places ? 0 : null, class: "f-match", "data-path": name },
       make("th", { scope: "row" }, path(name)), make("td", { class: "v" }, make("bdi", { text: value })));
@@ -494,7 +496,7 @@ function matchesPart(matched, open) {
     wire(row, places ?? []);
     return row;
   }));
-  const part = folded(`${count(matched.length)} field${matched.length === 1 ? "" : "s"} that match${matched.length === 1 ? "es" : ""}`,
+  const part = folded(`${countOf(matched, all)} field${all === 1 ? "" : "s"} that match${all === 1 ? "es" : ""}`,
     make("div", { class: "scroll" }, make("table", {}, body)));
   part.open = open;
   return part;

@@ -328,15 +328,20 @@ class PageDocuments:
         from pytest_extract.documents.pdf import pdf_images
 
         wanted = [number - 1 for number in chosen[:MOST_PAGES]]
+        if len(wanted) < len(chosen):
+            shown.notes[f"images are made of up to {plural(MOST_PAGES, 'page')}"] = None
+            if shown.has_text:
+                return []
         content, room = shown.document.bytes, self._image_room
         try:
             images = pdf_images(content, shown.name, wanted, form="WEBP", width=_PAGE_WIDTH, most_bytes=room)
         except DocumentError as error:
             shown.add_problem(error)
             return []
-        if len(images) < len(chosen):
+        if len(images) < len(wanted):
             shown.notes["the page has no room for more images"] = None
             if shown.has_text:
+                self._image_room //= 2  # so that many such PDFs are not rendered in vain for long
                 return []
         self._image_room -= sum(len(image.data) for image in images)
         urls = (f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}" for image in images)
@@ -530,7 +535,9 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
         values = ["-" if leaf is None else _variant_text(leaf) for leaf in found]
         rows.append((path, show(gold, _CELL_WIDTH), *values))
     names = [f"{short_name(each.variant.label) or NO_VARIANT}: {outcome_text(each.outcome)}" for each in shown]
-    table = Table(("field", "gold", *names), rows, "Variants side by side").first(_MOST_ROWS, "field")
+    left = len(variants) - len(shown)
+    notes = [f"… and {plural(left, 'more variant')}"] if left else []
+    table = Table(("field", "gold", *names), rows, "Variants side by side", notes).first(_MOST_ROWS, "field")
     return {"variants": table_data(table)} if rows else {}
 
 
@@ -553,7 +560,8 @@ def _facts(result: CaseResult) -> list[Json]:
         facts.append(("model", result.variant.label))
     means = result.means
     facts += [measure_text(name, means[name]) for name in MEASURES if name in means]
-    facts += [(name, value) for name, value, _ in spending_facts(Spending.of([result]), Spending())]
+    spent = spending_facts(Spending.of([result]), Spending())
+    facts += [(name, f"{value} ({note})" if note else value) for name, value, note in spent]
     if (empty := mostly_empty(result)) is not None:
         facts.append((BY_EMPTINESS, empty))
     if result.uncompared:
@@ -568,12 +576,12 @@ def _attempt(case: _Shown, attempt: Attempt) -> dict[str, Json]:
     data: dict[str, Json] = {}
     if len(result.attempts) > 1:
         data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {outcome_text(attempt.outcome)}"
-        data["bounds"] = [message(breach.message) for breach in attempt.breaches[:_MOST_SENTENCES]]
+        data["bounds"] = first_of([message(each.message) for each in attempt.breaches], _MOST_SENTENCES, "bound")
     if attempt.error is not None:
         data["error"] = "\n".join(first_of([*map(message, attempt.error.splitlines())], _MOST_SENTENCES, "line"))
     if attempt.score is not None:
         data |= _score(case, attempt.score)
-    data["notes"] = [f"Note: {message(note)}" for note in attempt.notes[:_MOST_SENTENCES]]
+    data["notes"] = first_of([f"Note: {message(note)}" for note in attempt.notes], _MOST_SENTENCES, "note")
     if attempt.output is not None and attempt.outcome is not Outcome.PASSED:
         data["output"] = _output(attempt)
     return data
@@ -625,10 +633,15 @@ def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
         data["more"] = f"… {plural(left, 'more failing field')}; the results file has them."
     if excused and (excused_bad := findings_of(excused, folded=False)):
         data["known"] = [_field(case, item) for item in excused_bad[:MOST_FIELDS]]
+        data["all_known"] = len(excused_bad)
     if bad:
-        data["rows"] = _row_tables(counted)
+        data["rows"], left = _row_tables(counted)
+        if left:
+            data["more_rows"] = f"… {plural(left, 'more list')} with wrong rows; the results file has them."
     if case.matches:
-        data["matches"] = [_match(case, item) for item in counted if item.status is Status.MATCH][:MOST_MATCHES]
+        matches = [item for item in counted if item.status is Status.MATCH]
+        data["matches"] = [_match(case, item) for item in matches[:MOST_MATCHES]]
+        data["all_matches"] = len(matches)
     return data
 
 
@@ -678,19 +691,22 @@ def _match(case: _Shown, item: FieldResult) -> list[Json]:
 # --- rows as they were matched
 
 
-def _row_tables(counted: Sequence[FieldResult]) -> list[dict[str, Json]]:
-    """Return a table for each array of objects with differences: gold row, extracted row, and their values."""
+def _row_tables(counted: Sequence[FieldResult]) -> tuple[list[dict[str, Json]], int]:
+    """Return a table for each array of objects with differences, and how many are left out.
+
+    A row has the number of the gold row, that of the extracted row, and their values.
+    """
     arrays: dict[tuple[Step, ...], dict[int, list[FieldResult]]] = {}
     for item in counted:
         at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
         if at is not None:
             arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
-    tables: list[dict[str, Json]] = []
+    found: list[tuple[tuple[Step, ...], dict[int, list[FieldResult]], int]] = []
     for place, members in arrays.items():
         bad = {row: items for row, items in members.items() if any(item.status in FAILED for item in items)}
-        if bad and len(tables) < _MOST_ARRAYS:
-            tables.append(_row_table(place, bad, len(members)))
-    return tables
+        if bad:
+            found.append((place, bad, len(members)))
+    return [_row_table(*each) for each in found[:_MOST_ARRAYS]], max(len(found) - _MOST_ARRAYS, 0)
 
 
 def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]], total: int) -> dict[str, Json]:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pytest_extract.documents import Document, pdf
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.run_report import CaseFinder
 from tests.report.html.data import shown
@@ -17,6 +18,7 @@ PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQV
 COVER = small_pdf("Cover", "ACME GmbH, total 907.20, Bolt 2.50, Nut 1.50", "Terms")
 SCAN, BLANK = small_pdf("", "", ""), small_pdf("Cover", "Terms")
 NO_IMAGES = ["the page has no room for more images"]
+TOO_LONG = ["images are made of up to 1 page"]
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ def test_a_pdf_without_evidence_shows_its_first_page(make, choice):
 @pytest.mark.parametrize(
     ("name", "content", "limit", "pages", "notes"),
     [
-        ("a.pdf", small_pdf("Cover", "total 907.20"), ("MOST_PAGES", 1), [["n", "t"], ["n", "t"]], NO_IMAGES),
+        ("a.pdf", small_pdf("Cover", "total 907.20"), ("MOST_PAGES", 1), [["n", "t"], ["n", "t"]], TOO_LONG),
         ("a.pdf", small_pdf("total 907.20"), ("MOST_IMAGE_BYTES", 10), [["n", "t"]], NO_IMAGES),
         ("a.txt", TEXT.encode(), ("MOST_TEXTS", 10), [["n", "t"]], ["the page has no room for more text"]),
     ],
@@ -94,6 +96,21 @@ def test_documents_have_bounds(make, monkeypatch, name, content, limit, pages, n
     assert [sorted(each) for each in document["pages"]] == pages
     assert document["notes"] == notes
     assert name == "a.pdf" or document["pages"][0]["t"] == TEXT[:10]
+
+
+def test_many_pdfs_without_room_are_not_rendered_in_vain_for_long(monkeypatch, tmp_path):
+    rooms = []
+    monkeypatch.setattr(pdf, "pdf_images", lambda *_, most_bytes, **__: rooms.append(most_bytes) or [])
+    monkeypatch.setattr(page_module, "MOST_IMAGE_BYTES", 1_000)
+    results, cases = [], {}
+    for name in ("a", "b", "c"):
+        path = tmp_path / f"{name}.pdf"
+        path.write_bytes(small_pdf(f"{name} total 907.20"))
+        cases[name] = type("Case", (), {"document": Document(path=path)})
+        results.append(scored(name, wrong(total=1), digests={"document": cases[name].document.sha256}))
+    found = shown(*results, find_case=lambda result: cases[result.case_id])
+    assert rooms == [1_000, 500, 250]
+    assert [document["notes"] for document in found.documents] == [NO_IMAGES] * 3
 
 
 def test_an_image_is_shown_as_it_is(make):

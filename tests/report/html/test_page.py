@@ -5,13 +5,14 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.case_result import Attempt, Outcome, Spending
+from pytest_extract.core.case_result import Attempt, Breach, Outcome, Spending
 from pytest_extract.core.results import Failure, FailureKind, NamedMistake
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.facts import Rules
@@ -189,6 +190,30 @@ def test_rows_are_shown_as_they_were_matched():
     assert rows(bolt, nut, {"name": "Cog", "price": 3})["r"][0][:2] == [None, 2]
 
 
+def test_what_has_no_room_in_a_case_is_counted(monkeypatch):
+    for name in ("_MOST_ARRAYS", "_MOST_SENTENCES", "_MOST_VARIANTS", "MOST_FIELDS", "MOST_MATCHES"):
+        monkeypatch.setattr(page_module, name, 2)
+    wrong_rows = [field_result(f"list{index}[0].name", "a", "b") for index in range(3)]
+    known = [field_result(f"known{index}", "a", "b") for index in range(3)]
+    right = [field_result(f"right{index}", "a", "a") for index in range(3)]
+    (attempt,) = failed(score_record(*wrong_rows, *known, *right)).attempts
+    attempt = replace(
+        attempt,
+        notes=("one", "two", "three"),
+        breaches=tuple(Breach(what="f1", message=text) for text in ("one", "two", "three")),
+    )
+    names = tuple(f"known{index}" for index in range(3))
+    cases = [case("a", Outcome.FAILED, attempt, attempt, model=f"m{index}", known=names) for index in range(3)]
+    data = shown(*cases)
+    body, found = data.bodies[0], data.attempt
+    assert found["notes"] == ["Note: one", "Note: two", "… and 1 more note"]
+    assert found["bounds"] == ["one", "two", "… and 1 more bound"]
+    assert len(found["rows"]) == 2
+    assert found["more_rows"] == "… 1 more list with wrong rows; the results file has them."
+    assert [len(found["known"]), found["all_known"], len(found["matches"]), found["all_matches"]] == [2, 3, 2, 3]
+    assert "… and 1 more variant" in body["variants"]["notes"]
+
+
 # --- the list, the filter, the heat map
 
 
@@ -274,6 +299,9 @@ def test_models_costs_and_facts_are_told():
     told = data.told
     assert "their files could not be read. pre a.yaml:1: no key" in told
     assert ["cost", "$0.2500"] in data.bodies[0]["facts"]
+    (priced,) = small.attempts
+    unpriced = shown(case("a", Outcome.PASSED, priced, replace(priced, cost_usd=None)))
+    assert ["cost", "$0.2500 (1 call without a known price not counted)"] in unpriced.bodies[0]["facts"]
     for part in ("judge 3 calls", "cost of the judge $0.5000", "command pytest -q", "revision 0123456789ab"):
         assert part in told
     assert "model small" in told

@@ -10,12 +10,13 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, FieldPath, Json
@@ -261,12 +262,20 @@ def _block(run: RunReport, pattern: str, tally: PatternCounts) -> Iterator[str]:
 
 def _command(run: RunReport, results: Sequence[CaseResult]) -> str:
     """Return the command that runs some cases alone: all variants of the run are named, as the ids of tests are."""
-    variants = dict.fromkeys(result.variant for result in run.results)
+    variants = [_as_run(result)[1] for result in {result.variant: result for result in run.results}.values()]
     given = ((option, getattr(each, name)) for option, name in _OPTIONS.items() for each in variants)
     chosen = [*dict.fromkeys(f"--extract-{option}={value}" for option, value in given if value)]
-    nodeids = [*dict.fromkeys(result.nodeid for result in results)]
+    nodeids = [*dict.fromkeys(_as_run(result)[0] for result in results)]
     left = f" ({len(nodeids) - _MOST_NODEIDS} more cases)" if len(nodeids) > _MOST_NODEIDS else ""
     return f"run these alone: `pytest {safe_prose(shlex.join([*nodeids[:_MOST_NODEIDS], *chosen]))}`{left}"
+
+
+def _as_run(result: CaseResult) -> tuple[str, Variant]:
+    """Return the id of a test and its variant, without the name of the file that `report` adds to those of a run."""
+    model, _, run = f" {result.variant.model or ''}".partition(" (")
+    if not run or not result.nodeid.endswith(f" ({run}"):
+        return result.nodeid, result.variant
+    return result.nodeid.removesuffix(f" ({run}"), replace(result.variant, model=model.strip())
 
 
 def _line_of(case: Case, value: Json) -> Iterator[str]:

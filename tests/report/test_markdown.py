@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report.markdown import LIMIT, MARKER, MOST_CASES, MOST_CHARACTERS, agent_report, markdown
 from pytest_extract.report.run_report import RunReport
+from pytest_extract.results import write_results
 from tests.records import score_record
 from tests.report.runs import GOLD, SCHEMA, SCORER, TEXT, broken, case, scored, wrong
 

@@ -516,7 +516,7 @@ def _texts(value: Any) -> list[str]:
 
 def has_workers(config: pytest.Config) -> bool:
     """Whether xdist runs the cases in processes of their own."""
-    return bool(config.getoption("dist", "no") != "no")
+    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
 
 
 def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:

@@ -96,8 +96,9 @@ def fresh_calls(pytester):
 TWICE_EACH = dict.fromkeys(["c11", "c15", "c3", "c7"], 2)
 
 
-def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, run, fresh_calls):
-    options = (GATE, BASELINE, CONFIRM, "--extract-report=run.jsonl")
+@pytest.mark.parametrize("xdist", [(), ("--dist=loadfile",)], ids=["plain", "without-workers"])
+def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, run, fresh_calls, xdist):
+    options = (GATE, BASELINE, CONFIRM, "--extract-report=run.jsonl", *xdist)
     lines = [
         "confirmation: 4 cases that fell run again (* calls at most)",
         "*= regression gate =*",

@@ -13,8 +13,6 @@ from pytest_extract.core.engine.context import DEEPEST, Path, branch_of
 from pytest_extract.core.values import CONTAINERS, FieldPath, Json, path_below
 from pytest_extract.core.words import listed
 
-"""Places that a sentence names; more are counted."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncompared:

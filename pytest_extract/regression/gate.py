@@ -432,7 +432,6 @@ def exit_status(decision: GateDecision) -> int:
 
 _MOST_LOST: Final = 0.1  # share of cases that may be lost to outages before the answer is UNDECIDED
 _MOST_GONE: Final = 0.5  # share of the earlier cases that may be missing: the few that remain may not stand for them
-
 _MOST_KINDS: Final = 3
 _MOST_ALIKE: Final = 3
 

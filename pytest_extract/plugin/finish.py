@@ -327,7 +327,7 @@ def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
     notes = sorted(run_results.notes.items(), key=lambda note: (note[0][0] != "bad", -note[1]))
     most = len(notes) if config.get_verbosity() > 0 else _MOST_SHOWN
     for (style, text), count in notes[:most]:
-        lines.append(told(text if count == 1 else f"{text}: {count:,} times", style))
+        lines.append(told(text if count == 1 else f"{count:,} times: {text}", style))
     if len(notes) > most:
         lines.append(told(f"… and {plural(len(notes) - most, 'more note')} (-v shows all)", "warn"))
     return lines

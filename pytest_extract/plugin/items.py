@@ -470,8 +470,12 @@ def assertion_lines(op: str, left: object, right: object, verbosity: int) -> lis
     return ["the extraction is not equal to gold", *diff_of_score(score, breaches, output, verbosity=verbosity)]
 
 
-_OF_A_REQUEST: Final = re.compile(r"(?<![\w:.-])(?:[a-z_:.-]*\d){4}[\w:.-]*", re.IGNORECASE)
-"""A word with four digits: the number of a request, its time, an address in memory. A status has three."""
+_OF_A_REQUEST: Final = re.compile(
+    r"\breq[_-]\w+|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b|\b0x[0-9a-f]+\b"
+    r"|\b\d{4}-\d\d-\d\d[T ]\d\d:[\d:.]+Z?",
+    re.IGNORECASE,
+)
+"""What tells one request from the next in messages of one cause: its number, its time, an address in memory."""
 
 
 def one_of_each_cause(reports: Sequence[Any], verbosity: int) -> list[Any]:

@@ -73,7 +73,14 @@ def read_rule(text: str) -> tuple[str, Any]:
     try:
         return name, _rule_value(kinds[name], value)
     except (ValueError, KeyError):
-        raise ValueError(f"must give {name} a value of type {kinds[name]}") from None
+        choices = _choices(kinds[name])
+        wanted = f"one of {', '.join(choices)}" if choices else f"a value of type {kinds[name]}"
+        raise ValueError(f"must give {name} {wanted}") from None
+
+
+def _choices(kind: str) -> list[str]:
+    """Return the texts of a type like `Literal['warn', 'fail'] | None`; none of other types."""
+    return kind.split("'")[1::2]
 
 
 def _rule_value(kind: str, value: str) -> Any:
@@ -83,7 +90,7 @@ def _rule_value(kind: str, value: str) -> Any:
         return {"true": True, "1": True, "false": False, "0": False}[value.lower()] if value else True
     if kind.startswith("int"):
         return int(value)
-    if kind.startswith("Literal") and value not in kind.split("'")[1::2]:
+    if _choices(kind) and value not in _choices(kind):
         raise ValueError
     return float(value) if kind.startswith("float") else value
 

@@ -294,6 +294,7 @@ def test_numbers_of_requests_and_addresses_do_not_tell_causes_apart(broken, run)
     ("count", "body"),
     [
         pytest.param(4, "raise KeyError(document.text)", id="messages"),
+        pytest.param(4, 'raise KeyError("gpt-4o-2024-08-0" + document.text.split()[1])', id="models"),
         pytest.param(
             4,
             'number = int(document.text.split()[1]); exec(compile("\\n" * number + "1 / 0", "generated.py", "exec"))',

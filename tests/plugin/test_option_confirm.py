@@ -96,8 +96,9 @@ def fresh_calls(pytester):
 TWICE_EACH = dict.fromkeys(["c11", "c15", "c3", "c7"], 2)
 
 
-def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, run, fresh_calls):
-    options = (GATE, BASELINE, CONFIRM, "--extract-report=run.jsonl")
+@pytest.mark.parametrize("xdist", [(), ("--dist=loadfile",)], ids=["plain", "without-workers"])
+def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, run, fresh_calls, xdist):
+    options = (GATE, BASELINE, CONFIRM, "--extract-report=run.jsonl", *xdist)
     lines = [
         "confirmation: 4 cases that fell run again (* calls at most)",
         "*= regression gate =*",
@@ -129,9 +130,10 @@ def test_a_gate_with_a_budget_confirms_by_itself_and_a_comparison_without_a_gate
     run(BASELINE, "--extract-budget=5", always=DEAD).stdout.no_fnmatch_line("*confirmation*")
 
 
-def test_a_budget_confirms_nothing_under_xdist_and_the_verdict_says_how(run, fresh_calls):
+@pytest.mark.parametrize("option", ["--extract-budget=5", "-oextract_confirm=5"])
+def test_a_budget_or_the_ini_file_confirms_nothing_under_xdist_and_the_verdict_says_how(run, fresh_calls, option):
     lines = ["WORSE. *", "  not confirmed: fresh runs are in one process: pytest -n0 --extract-confirm."]
-    run(GATE, BASELINE, "--extract-budget=5", "-n1", always=DEAD, lines=lines)
+    run(GATE, BASELINE, option, "-n1", always=DEAD, lines=lines)
     assert fresh_calls() == {}
 
 

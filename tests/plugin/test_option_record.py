@@ -147,7 +147,7 @@ def test_outputs_that_cannot_be_recorded_are_scored_and_paid_for_and_the_run_is_
     lines = [
         "2 cases: 1 passed, 1 failed*",
         "*cost: $0.5000",
-        "an output is not recorded: *extract-recordings cannot be written: *paid for again*--extract-recordings=DIR*: 2 times",
+        "2 times: an output is not recorded: *extract-recordings cannot be written: *paid for again*--extract-recordings=DIR*",
     ]
     run(*options, *workers, passed=1, status=RED, lines=lines)
     notes = [note for each in results(pytester) for note in each.attempts[0].notes]
@@ -167,7 +167,7 @@ def test_outputs_of_other_code_are_told_or_refused(pytester, run, write_case, ar
     conftest.write_bytes(conftest.read_bytes().replace(b"\n", b"\r\n"))  # line ends are no other code
     run("--extract-record=none", passed=2)
     pytester.makeconftest(ECHO.replace("return document.text", "return '{}'"))
-    lines = ["an output is recorded by other code (conftest.py); --extract-record=all renews what it replays: 2 times"]
+    lines = ["2 times: an output is recorded by other code (conftest.py); --extract-record=all renews what it replays"]
     run(f"--extract-record={args[0]}", *args[1:], passed=2, lines=lines)
     other = "BROKEN: this output was recorded by other code (conftest.py); renew it with --extract-record=all, or *"
     run("--extract-record=none", failed=2, lines=[other])

@@ -340,7 +340,7 @@ def test_rules_are_read_from_text():
     assert (read_rule("max_dead=2"), read_rule("by=kind, domain")) == (("max_dead", 2), ("by", ("kind", "domain")))
     with pytest.raises(ValueError, match="a rule of the gate"):
         read_rule("max_daed")
-    with pytest.raises(ValueError, match="must give inconclusive a value of type"):
+    with pytest.raises(ValueError, match="must give inconclusive one of warn, fail"):
         read_rule("inconclusive=pass")
 
 

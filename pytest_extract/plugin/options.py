@@ -540,6 +540,8 @@ def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[st
         problems += [f"--extract-{name.replace('_', '-')} {told}" for name in written if in_ci(os.environ)]
     if values["update_baseline"] and values["baseline"] is None:
         problems.append("--extract-update-baseline needs --extract-baseline=FILE")
+    if values["confirm"] is not None and has_workers(config):
+        problems.append("--extract-confirm runs cases again in one process: run it without xdist (-n0)")
     if source is not None and not source.is_file():
         problems.append(f"--extract-from: no such file: {source}")
     if source in [path for _, path in values["report"]]:
@@ -556,7 +558,6 @@ def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[st
         "judge-model without --extract-judge=llm": values["judge"] != "llm",
         "changed beside --extract-from": source is not None,
         "confirm beside --extract-from, which calls nothing": source is not None,
-        "confirm under xdist, as it runs cases again in one process: run it without xdist (-n0)": has_workers(config),
     }
     for what, holds in without_effect.items():
         name, _, why = what.partition(" ")

@@ -130,10 +130,9 @@ def test_a_gate_with_a_budget_confirms_by_itself_and_a_comparison_without_a_gate
     run(BASELINE, "--extract-budget=5", always=DEAD).stdout.no_fnmatch_line("*confirmation*")
 
 
-@pytest.mark.parametrize("option", ["--extract-budget=5", "-oextract_confirm=5"])
-def test_a_budget_or_the_ini_file_confirms_nothing_under_xdist_and_the_verdict_says_how(run, fresh_calls, option):
+def test_a_budget_confirms_nothing_under_xdist_and_the_verdict_says_how(run, fresh_calls):
     lines = ["WORSE. *", "  not confirmed: fresh runs are in one process: pytest -n0 --extract-confirm."]
-    run(GATE, BASELINE, option, "-n1", always=DEAD, lines=lines)
+    run(GATE, BASELINE, "--extract-budget=5", "-n1", always=DEAD, lines=lines)
     assert fresh_calls() == {}
 
 

@@ -540,8 +540,6 @@ def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[st
         problems += [f"--extract-{name.replace('_', '-')} {told}" for name in written if in_ci(os.environ)]
     if values["update_baseline"] and values["baseline"] is None:
         problems.append("--extract-update-baseline needs --extract-baseline=FILE")
-    if values["confirm"] is not None and has_workers(config):
-        problems.append("--extract-confirm runs cases again in one process: run it without xdist (-n0)")
     if source is not None and not source.is_file():
         problems.append(f"--extract-from: no such file: {source}")
     if source in [path for _, path in values["report"]]:

@@ -1,11 +1,13 @@
 """`--extract-gate=regression`: baselines, variants compared with each other, and fresh runs that decide.
 
-Fresh runs (`--extract-confirm`): the cases that fell run again on both sides, in this process.
+Fresh runs (`--extract-confirm`): the cases that fell run again on both sides, in this process. Under xdist this is the
+controller, which collects the files of these cases once the workers have ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -19,7 +21,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.words import plural
 from pytest_extract.errors import ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.options import Settings, has_workers
+from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
 from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, read_baseline, refusal, resolutions, update_baseline
@@ -267,7 +269,7 @@ def confirm_decision(session: pytest.Session) -> None:
     rules = rules_of(settings)
     states = counted_states(snapshot(evidence(run_results, rules)))
     sides = _sides(session, run_results, states)
-    any_can = not has_workers(config) and any(each.pairs if each.held is None else each.held for each in sides.values())
+    any_can = any(each.pairs if each.held is None else each.held for each in sides.values())
     level = rules.alpha * FIRST_SHARE if any_can else None
     first = first_decision(config, run_results, level=level)
     if first is None:
@@ -366,8 +368,6 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
 def _confirmed(
     session: pytest.Session, run_results: RunResults, first: GateDecision, plans: Sequence[VariantPlan], sides: _Sides
 ) -> GateDecision:
-    if has_workers(session.config):
-        raise _Unconfirmed("fresh runs are in one process: pytest -n0 --extract-confirm")
     _announce(session.config, plans)
     held = {
         CaseKey(name, plan.before): sides[plan.before, plan.after].pairs[name].before.with_runs(1, 1 + count)
@@ -375,8 +375,9 @@ def _confirmed(
         for name, count in plan.held.items()
         if name in plan.cases
     }
-    fresh = _fresh_items(session, plans, sides)
-    results = _run(session, run_results, [*fresh.values()])
+    with _items_of(session, {name for plan in plans for name in plan.cases}) as items:
+        fresh = _fresh_items(session, items, plans, sides)
+        results = _run(session, run_results, [*fresh.values()])
     after = {
         key: next(iter(snapshot([result]).values()))
         for key, result in zip(fresh, results, strict=True)
@@ -403,13 +404,57 @@ def _announce(config: pytest.Config, plans: Sequence[VariantPlan]) -> None:
     write_own_line(reporter, f"confirmation: {again} again ({calls} calls at most)")
 
 
-def _fresh_items(session: pytest.Session, plans: Sequence[VariantPlan], sides: _Sides) -> dict[CaseKey, ExtractItem]:
+@contextmanager
+def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping[CaseKey, ExtractItem]]:
+    """Give the items of some cases, by case and variant; under xdist, only the workers have collected any.
+
+    The run has selected these cases: no plugin selects among them once more (`--lf` knows by now that most passed).
+    """
+    own = [item for item in session.items if isinstance(item, ExtractItem)] if session.items else []
+    if own:
+        yield _by_key(own)
+        return
+    config = session.config
+    hooks = config.pluginmanager.getplugin("pytest_extract_session")
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    items, counts, verbose = session.items, (session.testscollected, session.testsfailed), config.option.verbose
+    mistakes = [*hooks.collection_errors]
+    stats = {} if reporter is None else {name: [*reports] for name, reports in reporter.stats.items()}
+    config.option.verbose = -1  # the reporter would tell of the items
+    keep_all = _KeepAll()
+    config.pluginmanager.register(keep_all)
+    try:
+        session.perform_collect(sorted({str(config.rootpath / name.partition("::")[0]) for name in cases}))
+        config.option.verbose = verbose
+        yield _by_key(item for item in session.items if isinstance(item, ExtractItem))
+    finally:
+        config.pluginmanager.unregister(keep_all)
+        session.items, (session.testscollected, session.testsfailed) = items, counts
+        config.option.verbose = verbose
+        hooks.collection_errors[:] = mistakes  # the workers have told of the mistakes in these files
+        if reporter is not None:
+            reporter.stats.clear()
+            reporter.stats.update(stats)
+
+
+class _KeepAll:
+    """Keeps the items that other plugins would deselect."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        collected = [*items]
+        yield
+        items[:] = collected
+
+
+def _by_key(items: Iterable[ExtractItem]) -> dict[CaseKey, ExtractItem]:
+    return {CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item for item in items}
+
+
+def _fresh_items(
+    session: pytest.Session, items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
+) -> dict[CaseKey, ExtractItem]:
     """Return the items to run, both sides of a case in turn; those that variants share only once."""
-    items = {
-        CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item
-        for item in session.items
-        if isinstance(item, ExtractItem)
-    }
     fresh: dict[CaseKey, ExtractItem] = {}
     for plan in plans:
         is_stored = sides[plan.before, plan.after].held is not None

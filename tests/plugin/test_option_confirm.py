@@ -96,7 +96,7 @@ def fresh_calls(pytester):
 TWICE_EACH = dict.fromkeys(["c11", "c15", "c3", "c7"], 2)
 
 
-@pytest.mark.parametrize("xdist", [(), ("--dist=loadfile",)], ids=["plain", "without-workers"])
+@pytest.mark.parametrize("xdist", [(), ("--dist=loadfile",), ("-n1",)], ids=["plain", "without-workers", "xdist"])
 def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, run, fresh_calls, xdist):
     options = (GATE, BASELINE, CONFIRM, "--extract-report=run.jsonl", *xdist)
     lines = [
@@ -107,7 +107,7 @@ def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, run, fresh
         "  the confirmation took 8 calls, $0.08.",
         "*36 passed, 4 below their thresholds, 1 verdict: WORSE in *",
     ]
-    run(*options, always=DEAD, status=RED, lines=lines)
+    run(*options, *xdist, always=DEAD, in_process=False, status=RED, lines=lines)
     assert fresh_calls() == TWICE_EACH
     assert (pytester.path / "run.jsonl").read_text().count('"nodeid"') == 40, "fresh runs are no results of the run"
 
@@ -128,12 +128,6 @@ def test_without_the_option_the_verdict_names_it_and_its_price(project):
 def test_a_gate_with_a_budget_confirms_by_itself_and_a_comparison_without_a_gate_does_not(run):
     run(GATE, BASELINE, "--extract-budget=5", always=DEAD, lines=["WORSE. *", CONFIRMED, "  the confirmation took *"])
     run(BASELINE, "--extract-budget=5", always=DEAD).stdout.no_fnmatch_line("*confirmation*")
-
-
-def test_a_budget_confirms_nothing_under_xdist_and_the_verdict_says_how(run, fresh_calls):
-    lines = ["WORSE. *", "  not confirmed: fresh runs are in one process: pytest -n0 --extract-confirm."]
-    run(GATE, BASELINE, "--extract-budget=5", "-n1", always=DEAD, lines=lines)
-    assert fresh_calls() == {}
 
 
 @pytest.mark.parametrize(
@@ -215,6 +209,13 @@ def test_a_past_run_with_a_budget_calls_nothing(pytester, run):
     assert not (pytester.path / "log").exists()
 
 
+def test_the_cases_that_failed_last_are_confirmed_under_xdist_though_they_pass_now(run):
+    run("--extract-gate=case", always=[*range(12)], down=[20], in_process=False)
+    lines = ["*confirmed by fresh runs of 3 documents *"]
+    result = run(GATE, BASELINE, CONFIRM, "-n2", "--lf", always=DEAD[:3], down=[20], in_process=False, lines=lines)
+    result.stdout.no_fnmatch_line("*cannot be called*")
+
+
 def test_an_interrupted_confirmation_says_so(run):
     lines = ["*not confirmed: the fresh runs were interrupted; run the command again*"]
     run(GATE, BASELINE, CONFIRM, always=DEAD, stop=DEAD, in_process=False, status=STOPPED, lines=lines)
@@ -232,8 +233,14 @@ def test_the_number_bounds_the_cases(run, fresh_calls):
         ("=0", "'0' must be a whole number, 1 or more"),
         ("=few", "'few' must be a whole number, 1 or more"),
         ("", "needs something to compare with: --extract-baseline=FILE"),
-        ("=5 -n1", "runs cases again in one process: run it without xdist (-n0)"),
     ],
 )
 def test_a_confirmation_that_cannot_be_is_a_usage_error(project, option, message):
-    refused(project(*f"{CONFIRM}{option}".split()), f"*--extract-confirm*{message}*")
+    refused(project(CONFIRM + option), f"*--extract-confirm*{message}*")
+
+
+def test_mistakes_in_a_file_are_told_once_under_xdist_too(run, write_suite):
+    bad = {"id": "bad", "text": "x", "gold": {}, "no_such_key": 1}
+    write_suite([*CASES, bad], schema=SCHEMA, prompt="p.md")
+    lines = [CONFIRMED, "*= 36 passed, 1 error, 4 below their thresholds, 1 verdict: WORSE in *"]
+    run(GATE, BASELINE, CONFIRM, "-n2", always=DEAD, in_process=False, lines=lines)

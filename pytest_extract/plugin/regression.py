@@ -376,7 +376,7 @@ def _confirmed(
         if name in plan.cases
     }
     with _items_of(session, {name for plan in plans for name in plan.cases}) as items:
-        fresh = _fresh_items(session, items, plans, sides)
+        fresh = _fresh_items(items, plans, sides)
         results = _run(session, run_results, [*fresh.values()])
     after = {
         key: next(iter(snapshot([result]).values()))
@@ -452,7 +452,7 @@ def _by_key(items: Iterable[ExtractItem]) -> dict[CaseKey, ExtractItem]:
 
 
 def _fresh_items(
-    session: pytest.Session, items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
+    items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
 ) -> dict[CaseKey, ExtractItem]:
     """Return the items to run, both sides of a case in turn; those that variants share only once."""
     fresh: dict[CaseKey, ExtractItem] = {}
@@ -460,6 +460,8 @@ def _fresh_items(
         is_stored = sides[plan.before, plan.after].held is not None
         labels = (plan.after,) if is_stored else (plan.before, plan.after)
         for key in (CaseKey(name, label) for name in plan.cases for label in labels):
+            if key not in items:
+                raise _Unconfirmed(f"{key.case} is not collected any more")
             runs = max(plan.runs, fresh[key].fresh_runs if key in fresh else 0)
             fresh[key] = _fresh_item(items[key], runs)
     return fresh

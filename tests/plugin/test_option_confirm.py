@@ -107,7 +107,7 @@ def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, run, fresh
         "  the confirmation took 8 calls, $0.08.",
         "*36 passed, 4 below their thresholds, 1 verdict: WORSE in *",
     ]
-    run(*options, *xdist, always=DEAD, in_process=False, status=RED, lines=lines)
+    run(*options, always=DEAD, in_process=False, status=RED, lines=lines)
     assert fresh_calls() == TWICE_EACH
     assert (pytester.path / "run.jsonl").read_text().count('"nodeid"') == 40, "fresh runs are no results of the run"
 

@@ -6,9 +6,11 @@ What an extractor hands over is as untrusted as text. Values that are JSON in an
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -138,6 +140,21 @@ def json_output(value: object, told: str = "the extractor returned no JSON", *, 
         return plain_json(value, nan=nan)
     except NoJsonType as problem:
         raise ConfigError(f"{told}: at {problem.path}, {problem}") from problem
+
+
+def kept_text(value: object) -> str | None:
+    """Return the text that is kept of an output that is no JSON: bytes as UTF-8, else as Python's json writes it.
+
+    None where it does not: 5,000 digits, 1,000 levels.
+    """
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    with suppress(NotJson):
+        value = plain_json(value, nan=True)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except Exception:  # noqa: BLE001  # a user's type may raise anything
+        return None
 
 
 def schema_argument(schema: object) -> Json:

@@ -482,6 +482,8 @@ def _checked_result(result: FieldResult, given: Container[int]) -> FieldResult:
         raise TypeError(f"{result!r} is no FieldResult")
     if isinstance(result.score, bool) or not 0.0 <= result.score <= 1.0:
         raise ValueError(f"the score of {result.path} is {result.score!r}, not a number from 0 to 1")
+    if not isinstance(result.reason, str | None):
+        raise TypeError(f"the reason of {result.path} is of type {type(result.reason).__name__}, not a text")
     for value in (result.gold, result.extracted):
         if id(value) not in given:
             json_argument(str(result.path), value)

@@ -191,15 +191,15 @@ class _ValueCheck:
     def __init__(self, *, nan: bool) -> None:
         self._nan = nan
         self._open: set[int] = set()
-        self._plain: dict[int, object] = {}
+        self._plain: dict[int, tuple[object, int]] = {}
 
     def checked(self, value: object, path: tuple[Step, ...]) -> Json:
         if type(value) in _SCALARS:
             if (problem := _problem(value)) and not (self._nan and type(value) is float):
                 raise NotJson(problem, path)
             return value
-        if id(value) in self._plain:  # a part that stands in many places is read once
-            return value
+        if id(value) in self._plain and len(path) <= self._plain[id(value)][1]:
+            return value  # a part that stands in many places is read once, and again where it stands deeper
         if id(value) in self._open:
             raise NoJsonType("the value contains itself", path)
         if len(path) >= MAX_DEPTH:
@@ -213,7 +213,7 @@ class _ValueCheck:
             plain = self.checked(_undressed(value, path), path)
         self._open.discard(id(value))
         if plain is value:
-            self._plain[id(value)] = value
+            self._plain[id(value)] = value, len(path)
         return plain
 
     def _object(self, value: dict[Json, Json], path: tuple[Step, ...]) -> Json:

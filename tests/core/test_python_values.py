@@ -199,6 +199,14 @@ class Loud(collections.abc.Mapping):
         return 1
 
 
+def test_a_part_that_stands_in_many_places_is_no_deeper_than_the_deepest_of_them():
+    part = nested(MAX_DEPTH // 2)
+    twice = [part, nested(MAX_DEPTH // 2 - 1, part)]
+    assert plain_json(twice) is twice
+    with pytest.raises(NotJson, match="levels deep"):
+        plain_json([part, nested(MAX_DEPTH // 2, part)])
+
+
 def test_a_cycle_ends_and_what_a_user_s_type_raises_is_told():
     rows = []
     rows.append(collections.UserDict(a=rows))

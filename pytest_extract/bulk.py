@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 from pytest_extract.cases.model import Thresholds, checked_argument
 from pytest_extract.cases.schemas import field_problem
 from pytest_extract.core import arguments
-from pytest_extract.core.arguments import NotJson, json_argument, plain_json
+from pytest_extract.core.arguments import NotJson, json_argument, kept_text, plain_json
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.parse import parse_output
@@ -232,7 +232,7 @@ def _plain_output(output: object) -> Json:
     try:
         return plain_json(output)
     except NotJson:
-        return None
+        return kept_text(output)
 
 
 # --- batches

@@ -32,6 +32,9 @@ def nested(depth: int, core: Any = 1, *, objects: bool = False, key: str = "a") 
 
 hostile: st.SearchStrategy[Any] = st.sampled_from(
     [
+        float("nan"),
+        float("inf"),
+        float("-inf"),
         -0.0,
         10**4299,
         -(10**400),
@@ -42,7 +45,7 @@ hostile: st.SearchStrategy[Any] = st.sampled_from(
         "9" * 5000,
         nested(MAX_DEPTH - 6),
         nested(MAX_DEPTH - 6, objects=True),
-        [1e308, 10**4299, "\udc00"],
+        [float("nan"), 10**4299, "\udc00"],
     ]
 )
 any_json: st.SearchStrategy[Any] = json_values | hostile | st.lists(hostile | scalars, max_size=3)

@@ -1,6 +1,7 @@
 """Tables of outputs: whatever scores them, each record costs only itself, and its result is that of a case."""
 
 import json
+import math
 import multiprocessing
 import pickle
 import subprocess
@@ -130,6 +131,12 @@ def test_records_are_named_alike_whatever_holds_them():
     first, second, third = (scorer.score(row).case_id for row in (one, other, {**one, "gold": one["gold"].tolist()}))
     assert first == third != second
     assert first.startswith("no-id-")
+    unlike = [
+        {**one, "output": output} for output in (np.array([*range(2000), np.nan]), np.array([np.nan]), [[math.nan]])
+    ]
+    assert len({scorer.score(row).case_id for row in unlike}) == 3
+    (attempt,) = scorer.score(unlike[1]).attempts
+    assert (attempt.output, str(attempt.score.failure)) == ("[NaN]", "malformed_json at [0]: nan is no JSON value")
 
 
 # --- a record

@@ -188,6 +188,8 @@ BROKEN = [
     lambda results, transformed: [1 for _ in results],
     lambda results, transformed: [r._replace(score=2.0) for r in results],
     lambda results, transformed: [r._replace(status="fine") for r in results],
+    lambda results, transformed: [r._replace(reason=float("nan")) for r in results],
+    lambda results, transformed: [r._replace(gold=float("nan")) for r in results],
 ]
 
 

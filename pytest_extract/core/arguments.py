@@ -6,9 +6,11 @@ What an extractor hands over is as untrusted as text. Values that are JSON in an
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -96,7 +98,7 @@ class NoJsonType(NotJson):
     """A value that no JSON text can be read as, whatever a model says: a mistake of the code that made it."""
 
 
-def plain_json(value: object) -> Json:
+def plain_json(value: object, *, nan: bool = False) -> Json:
     """Return the value itself when it is JSON, else what it says in JSON; raises NotJson with the path.
 
     JSON is dict with str keys, list, str, int, bool, None and finite float, at most MAX_DEPTH levels deep. Taken too:
@@ -108,35 +110,51 @@ def plain_json(value: object) -> Json:
     - datetime, date and time in ISO 8601, UUID and path as text;
     - numpy's numbers, booleans, texts, dates and arrays, as Python's.
 
-    NoJsonType for any other type, and for a Decimal with more digits than a float has.
+    `nan`: takes NaN and infinities, too. NoJsonType for any other type, and for a Decimal with more digits than a float
+    has.
     """
     try:
-        return _ValueCheck().checked(value, ())
+        return _ValueCheck(nan=nan).checked(value, ())
     except RecursionError:  # the caller's own stack was deep already
         raise NotJson("nested too deeply to be walked") from None
 
 
-def json_argument(name: str, value: object) -> Json:
+def json_argument(name: str, value: object, *, nan: bool = False) -> Json:
     """Return an argument of a public function, a gold say, as JSON; ConfigError with its place for what has none.
 
-    MISSING stays.
+    MISSING stays. `nan`: as `plain_json` does.
     """
     try:
-        return value if value is MISSING else plain_json(value)
+        return value if value is MISSING else plain_json(value, nan=nan)
     except NotJson as problem:
         raise ConfigError(f"{name} is no JSON: at {problem.path}, {problem}") from problem
 
 
-def json_output(value: object, told: str = "the extractor returned no JSON") -> Json:
+def json_output(value: object, told: str = "the extractor returned no JSON", *, nan: bool = False) -> Json:
     """Return an output as JSON; ConfigError, beginning as `told`, for a type that JSON does not have.
 
     That is a mistake of the code that returned it. Raises NotJson for what a model's own text may hold (NaN, a number
     of 5,000 digits, a deep nesting): that fails as the model's output.
     """
     try:
-        return plain_json(value)
+        return plain_json(value, nan=nan)
     except NoJsonType as problem:
         raise ConfigError(f"{told}: at {problem.path}, {problem}") from problem
+
+
+def kept_text(value: object) -> str | None:
+    """Return the text that is kept of an output that is no JSON: bytes as UTF-8, else as Python's json writes it.
+
+    None where it does not: 5,000 digits, 1,000 levels.
+    """
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    with suppress(NotJson):
+        value = plain_json(value, nan=True)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except Exception:  # noqa: BLE001  # a user's type may raise anything
+        return None
 
 
 def schema_argument(schema: object) -> Json:
@@ -170,17 +188,18 @@ def class_schema(name: str, given: Any) -> Json:
 class _ValueCheck:
     """One check: remembers the containers on the way down, to tell a cycle."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, nan: bool) -> None:
+        self._nan = nan
         self._open: set[int] = set()
-        self._plain: dict[int, object] = {}
+        self._plain: dict[int, tuple[object, int]] = {}
 
     def checked(self, value: object, path: tuple[Step, ...]) -> Json:
         if type(value) in _SCALARS:
-            if problem := _problem(value):
+            if (problem := _problem(value)) and not (self._nan and type(value) is float):
                 raise NotJson(problem, path)
             return value
-        if id(value) in self._plain:  # a part that stands in many places is read once
-            return value
+        if id(value) in self._plain and len(path) <= self._plain[id(value)][1]:
+            return value  # a part that stands in many places is read once, and again where it stands deeper
         if id(value) in self._open:
             raise NoJsonType("the value contains itself", path)
         if len(path) >= MAX_DEPTH:
@@ -194,7 +213,7 @@ class _ValueCheck:
             plain = self.checked(_undressed(value, path), path)
         self._open.discard(id(value))
         if plain is value:
-            self._plain[id(value)] = value
+            self._plain[id(value)] = value, len(path)
         return plain
 
     def _object(self, value: dict[Json, Json], path: tuple[Step, ...]) -> Json:

@@ -15,7 +15,7 @@ from pytest_extract.core.results import ArrayResult, ScoreRecord
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 
 dump_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=repr).encode
-"""Write compact ASCII JSON; a reason that a judge or a post-processor gave may be of any type, and becomes a text."""
+"""Write compact ASCII JSON; what is of no type that JSON has becomes a text."""
 
 _Convert: TypeAlias = Callable[[Any], Any]
 _RARE: Final = frozenset({

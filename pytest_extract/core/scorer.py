@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import marshal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -344,10 +345,11 @@ class Score:
         return feedback_text(self.record(), most)
 
     def to_dict(self) -> dict[str, Json]:
-        """Return plain JSON, as a line of the results file holds it."""
+        """Return plain JSON, as a line of the results file holds it; NaN and infinities become texts."""
         from pytest_extract.core.result_json import to_json
 
-        return to_json(self.record())
+        plain: dict[str, Json] = json.loads(json.dumps(to_json(self.record()), default=repr), parse_constant=str)
+        return plain
 
 
 _LONGEST_VALUE: Final = 80
@@ -455,12 +457,13 @@ class Scorer:
         """Score an extracted JSON value against gold, by `ScoreOptions` or its fields as keywords.
 
         Python values that correspond to JSON (models of pydantic, dates, Decimal, ...) are converted, in gold as well.
-        What no JSON can hold (NaN) is a failure of the output. Raises ConfigError for arguments that cannot be used.
+        So are NaN and infinities taken, which equal themselves: published programs read them. What else no JSON holds
+        is a failure of the output. Raises ConfigError for arguments that cannot be used.
         """
         options = ScoreOptions.of(options, keywords)
-        gold = json_argument("gold", gold)
+        gold = json_argument("gold", gold, nan=True)
         try:
-            extracted = extracted if extracted is MISSING else json_output(extracted, "extracted is no JSON")
+            extracted = extracted if extracted is MISSING else json_output(extracted, "extracted is no JSON", nan=True)
         except NotJson as problem:
             return self._failed(gold, no_value(problem), options)
         value, metadata, notes = _unwrapped(extracted, options)

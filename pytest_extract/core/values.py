@@ -428,10 +428,12 @@ def same_key(value: Json) -> Hashable:
 
 
 def _keyed_by_content(value: Json, inner: Callable[[Json], Hashable]) -> Hashable:
-    """Return the key of an object or a list, by the keys of what is in it; anything else is its own."""
+    """Return the key of an object or a list, by the keys of what is in it; anything else is its own, but NaN."""
     if isinstance(value, dict):
         return frozenset((name, inner(item)) for name, item in value.items())
-    return ("list", *map(inner, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return ("list", *map(inner, value))
+    return ("nan",) if is_nan(value) else value
 
 
 def text_key(value: Json) -> Hashable:
@@ -450,4 +452,6 @@ def _python_key(value: Json) -> Hashable:
 
 def strict_key(value: Json) -> Hashable:
     """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
-    return type(value), canonical_json(value) if isinstance(value, CONTAINERS) else value
+    if isinstance(value, CONTAINERS):
+        return type(value), canonical_json(value)
+    return type(value), "nan" if is_nan(value) else value

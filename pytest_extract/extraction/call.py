@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.arguments import NotJson, json_argument, json_output, mapping
+from pytest_extract.core.arguments import NotJson, json_argument, json_output, kept_text, mapping
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.parse import IN_RESPONSE, finish_of, is_response, no_value
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
@@ -116,6 +116,7 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
     Values become plain JSON, so that a live and a replayed output are alike. Raises ConfigError on an output of a type
     that JSON does not have, on the response of a model's client (unless `gold` is one), and on a usage, cost or latency
     that is none: it would fail later, in every sum. Raises ProviderOutage where the finish reason tells of one.
+    An output that no JSON holds has a failure, and becomes a text (`kept_text`) that nobody parses.
     """
     given = returned if isinstance(returned, Extraction) else Extraction(returned)
     finish, failure = finish_of(given.finish_reason), given.failure
@@ -127,9 +128,9 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
         raise ConfigError(f"the extractor returned a response as a client gives it; return {IN_RESPONSE}")
     output = given.output
     try:
-        output = bytes(output) if isinstance(output, bytes | bytearray) else json_output(output)
+        output = kept_text(output) if isinstance(output, bytes | bytearray) else json_output(output)
     except NotJson as problem:
-        output, failure = None, failure or no_value(problem)
+        output, failure = kept_text(output), failure or no_value(problem)
     return dataclasses.replace(
         given,
         output=output,

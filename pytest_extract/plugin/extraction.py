@@ -22,7 +22,7 @@ import pytest
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Variant
 from pytest_extract.core.judges import Panel
-from pytest_extract.core.results import DECLINED, Judge
+from pytest_extract.core.results import DECLINED, FailureKind, Judge
 from pytest_extract.core.values import Json, canonical_json, copied, text_digest
 from pytest_extract.core.words import listed, plural
 from pytest_extract.errors import CaseFileErrors, ConfigError, ExtractError, NotWritten
@@ -214,8 +214,9 @@ def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
     if attempt.withheld is not None:
         raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
     failure = None if attempt.score is None else attempt.score.failure
-    if failure is not None and failure.kind not in DECLINED and attempt.output is not None:
-        failure = None  # scoring finds it again from the output
+    no_json = failure is not None and failure.kind is FailureKind.MALFORMED_JSON and failure.path is not None
+    if failure is not None and failure.kind not in DECLINED and not no_json:
+        failure = None  # scoring finds it again from the output; not that a value was no JSON, from the text kept of it
     names = Attempt.__dataclass_fields__.keys() & Extraction.__dataclass_fields__.keys() - {"recorded", "notes"}
     told: dict[str, Any] = {name: getattr(attempt, name) for name in names}
     return Extraction(**told, recorded=True, failure=failure, extractor=extractor)

@@ -9,6 +9,7 @@ import decimal
 import enum
 import fractions
 import json
+import math
 import subprocess
 import sys
 import types
@@ -198,6 +199,14 @@ class Loud(collections.abc.Mapping):
         return 1
 
 
+def test_a_part_that_stands_in_many_places_is_no_deeper_than_the_deepest_of_them():
+    part = nested(MAX_DEPTH // 2)
+    twice = [part, nested(MAX_DEPTH // 2 - 1, part)]
+    assert plain_json(twice) is twice
+    with pytest.raises(NotJson, match="levels deep"):
+        plain_json([part, nested(MAX_DEPTH // 2, part)])
+
+
 def test_a_cycle_ends_and_what_a_user_s_type_raises_is_told():
     rows = []
     rows.append(collections.UserDict(a=rows))
@@ -378,14 +387,26 @@ def test_what_is_no_schema_is_an_error(schema):
 def test_what_no_json_text_holds_is_an_error_of_a_gold_and_a_failure_of_an_output(value):
     told = r"no JSON: at .* (no JSON value|too long to read|levels deep)$"
     with pytest.raises(ConfigError, match=told):
-        score({}, {"a": value}, {})
+        score_text({}, {"a": value}, {})
     with pytest.raises(ConfigError, match=told):
         score({}, {}, {}, accept={"a": [value]})
-    for found in (score({}, {"a": 1}, {"a": value}), score_text({}, {"a": 1}, {"a": value})):
+    for found in (score_text({}, {"a": 1}, {"a": value}), score({}, {"a": 1}, {"a": nested(MAX_DEPTH)})):
         assert found.failure.kind == "malformed_json"
         assert found.failure.path[:1] in (("a",), ())
         assert not any(found.measures.values())
         assert json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+
+def test_numbers_that_json_lacks_are_compared_by_value_and_written_as_texts():
+    schema = {"type": "object", "properties": {"a": {"evaluation_config": "exact"}}}
+    gold = {"a": float("nan"), "b": dt.date(2026, 1, 2), "rows": [{"x": [Decimal("-Infinity")]}, {"x": [math.inf]}]}
+    extracted = {"a": -math.nan, "b": "2026-01-02", "rows": [{"x": [-math.inf]}, {"x": [math.inf]}]}
+    for how in ({}, {"post_process": "reclassify_nulls"}):
+        found = score(schema, gold, extracted, **how)
+        assert found.measures["pass_rate"] == 1.0
+        assert not score(schema, gold, {**extracted, "a": math.inf}, **how).leaves[0].passed
+        assert found.to_dict()["leaves"][0]["gold"] == "NaN"
+        assert json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_further_right_readings_are_converted_too():

@@ -102,6 +102,8 @@ def test_a_judge_may_say_why_it_decided_nothing_and_without_one_the_reason_says_
     judge = Recorder(lambda question: None)
     judge.why = lambda question: f"out of tokens at {question.path}"
     assert score(obj(a=JUDGED), {"a": "x"}, {"a": "y"}, judge=judge).leaves[0].reason == "out of tokens at a"
+    judge = Recorder(lambda question: JudgeAnswer(1.0, {("a", 1): float("nan")}))
+    assert score(obj(a=JUDGED), {"a": "x"}, {"a": "y"}, judge=judge).leaves[0].reason == "{('a', 1): nan}"
     scorer = compile_schema(obj(a=JUDGED))
     assert scorer.needs_judge
     (leaf,) = scorer.score({"a": "x"}, {"a": "y"}).leaves

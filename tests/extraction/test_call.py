@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import functools
 import json
 import math
@@ -200,10 +201,13 @@ def test_other_dresses_of_json_are_taken_for_what_they_are(returned, output):
 def test_json_is_not_touched_and_a_value_that_no_text_holds_is_a_failure_with_its_place():
     output = {"a": [1]}
     assert call(lambda: output).output is output
-    for value in NO_JSON.values():
-        found = call(lambda value=value: {"rows": [value]})
-        assert (found.output, str(found.failure.kind)) == (None, "malformed_json")
+    for name, value in NO_JSON.items():
+        found = call(lambda value=value: {"rows": [value], "at": (dt.date(2026, 1, 2),)})
+        assert found.failure.kind == "malformed_json"
         assert found.failure.path[:2] == ("rows", 0)
+        assert (found.output is None) == (name in {"digits", "deep"})
+        assert found.output is None or found.output.endswith('], "at": ["2026-01-02"]}')
+    assert call(lambda: bytearray("{é".encode())).output == "{é"
 
 
 @pytest.mark.parametrize("output", [{"rows": [{"price": {1}}]}, {"rows": [{"price": object()}]}], ids=["set", "object"])

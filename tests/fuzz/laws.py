@@ -12,7 +12,8 @@ from typing import Any
 
 from pytest_extract import MISSING, Alignment, Question, Scorer, Verdict
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
-from pytest_extract.core.results import Answer, Judge, Status
+from pytest_extract.core.result_json import from_json
+from pytest_extract.core.results import Answer, Judge, ScoreRecord, Status
 from pytest_extract.core.scorer import Score
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, score_lines
@@ -322,7 +323,7 @@ def rows_law(pair: Pair) -> None:
 def text_law(pair: Pair) -> None:
     """An output as JSON text scores as the value does, and a damaged text never raises."""
     try:
-        text = json.dumps(pair.extracted, allow_nan=False)
+        _, text = (json.dumps(value, allow_nan=False) for value in (pair.gold, pair.extracted))
     except (TypeError, ValueError, RecursionError):
         return
     rng = random.Random(pair.seed)
@@ -339,7 +340,7 @@ def text_law(pair: Pair) -> None:
 
 
 def as_result(pair: Pair) -> CaseResult:
-    score = pair.score.record()
+    score = from_json(ScoreRecord, pair.score.to_dict())
     rate = score.measures["pass_rate"]
     breach = Breach(what="pass_rate", message=f"pass_rate {rate:.3g} is below 1", bound=1.0, value=rate)
     breaches = () if rate == 1 else (breach,)

@@ -84,9 +84,9 @@ def found_in(law: str, error: BaseException) -> Found:
     return Found(law, f"{name}: {error!s:.300}{place}", f"{law}: {name}: {coarse[:110]}{place}")
 
 
-def is_json(value: Json) -> bool:
+def is_json(value: Json, *, nan: bool = False) -> bool:
     try:
-        plain_json(value)
+        plain_json(value, nan=nan)
     except NotJson:
         return False
     return True
@@ -112,10 +112,10 @@ def check_pair(scorer: Any, setup: Setup, gold: Json, extracted: Json, seed: int
         try:
             score = scorer.score(gold, extracted, judge=judge)
         except ConfigError:
-            if is_json(gold):
+            if is_json(gold, nan=True):
                 raise
             return None, None, done
-        if extracted is not MISSING and not is_json(extracted):
+        if extracted is not MISSING and not is_json(extracted, nan=True):
             if score.failure is None or str(score.failure.kind) != "malformed_json":
                 raise Broken("an output that is no JSON does not fail")
             return None, score, done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Final
+from typing import Any, Final
 
 from pytest_extract.core.compile.nodes import FieldMetric, Leaf, NamedMetric, Node, Object, Skip
 from pytest_extract.core.engine.context import (
@@ -23,7 +23,18 @@ from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.metrics.base import BoundMetric, Broken
 from pytest_extract.core.results import JudgeAnswer, Question, Status
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, a_type, copied, path_text
+from pytest_extract.core.values import (
+    CONTAINERS,
+    MISSING,
+    FieldPath,
+    Json,
+    Value,
+    Values,
+    a_type,
+    copied,
+    path_text,
+    short_repr,
+)
 
 _SKIP: Final[NamedMetric] = ("skip", {}, 0.0)
 
@@ -110,7 +121,8 @@ def _score(
     )
     answer = run.ask(question)
     if isinstance(answer, JudgeAnswer):
-        return answer.score, answer.reason or None
+        told: Any = answer.reason or None  # the judge is the user's
+        return answer.score, told if told is None or isinstance(told, str) else short_repr(told)
     return None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
 
 

@@ -5,7 +5,7 @@ Pure and total: one side may be missing, null or of the wrong type, at any place
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from math import fsum
 from typing import Any, Final, NamedTuple
 
@@ -124,7 +124,7 @@ def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
 
 def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json) -> tuple[Status, str]:
     """Compare what stands in the place of a container; say that it is none, and which side's is of another kind."""
-    if gold == extracted if run.empty_is_free else same(gold, extracted):
+    if same(gold, extracted) or (run.empty_is_free and gold == extracted):
         return Status.MATCH, f"not {wanted}, but equal to gold"
     kinds = a_type(gold), a_type(extracted)
     if kinds[0] == wanted:
@@ -464,7 +464,8 @@ def _run(
     """Run one post-processor; one that raises, or gives other than a result for each, breaks all of the fields."""
     spec, params = post_processor
     try:
-        found = [_checked_result(result) for result in spec.process(results, params, transformed)]
+        given = {id(value) for result in results for value in (result.gold, result.extracted)}
+        found = [_checked_result(result, given) for result in spec.process(results, params, transformed)]
         if len(found) == len(results):
             return found
         problem = f"it gave {len(found)} results for {len(results)}"
@@ -475,11 +476,15 @@ def _run(
     return [result if result.status is Status.SKIPPED else result._replace(**broken) for result in results]
 
 
-def _checked_result(result: FieldResult) -> FieldResult:
+def _checked_result(result: FieldResult, given: Container[int]) -> FieldResult:
+    """Refuse what is no result, and values that are no JSON but for those `given`, by their ids."""
     if not isinstance(result, FieldResult):
         raise TypeError(f"{result!r} is no FieldResult")
     if isinstance(result.score, bool) or not 0.0 <= result.score <= 1.0:
         raise ValueError(f"the score of {result.path} is {result.score!r}, not a number from 0 to 1")
+    if not isinstance(result.reason, str | None):
+        raise TypeError(f"the reason of {result.path} is of type {type(result.reason).__name__}, not a text")
     for value in (result.gold, result.extracted):
-        json_argument(str(result.path), value)
+        if id(value) not in given:
+            json_argument(str(result.path), value)
     return result._replace(status=Status(result.status), passed=bool(result.passed))

@@ -205,6 +205,7 @@ def test_scalars_are_paired_by_what_their_metric_finds_equal():
         ([1], [True], ()),
         ([None, "x"], ["x"], ((1, 0),)),
         ([[1, 2]], [[1, 2]], ((0, 0),)),
+        ([float("nan")], [float("nan")], ((0, 0),)),
         ([*"xaybya"], [*"edbacfe"], ((1, 3), (3, 2))),
     ],
 )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,9 @@ from tests.strategies import any_json, json_values, nested
         ({"a": 1}, {"a": 1, "b": 2}, False, False),
         (None, False, False, False),
         ("1", 1, False, False),
+        (math.nan, -math.nan, True, True),
+        ([math.nan], [float("nan")], True, True),
+        ([math.nan], ["nan"], False, False),
         ([[]], [{}], False, False),
         (["list"], [["list"]], False, False),
         ([None, ""], [[], ""], False, False),

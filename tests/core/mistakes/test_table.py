@@ -77,7 +77,7 @@ def test_rules_never_raise_and_say_nothing_of_equal_values(gold, extracted):
 
 
 HOSTILE = (
-    10**4299, -(10**400), 1e308, -0.0, "\ud800", "9" * 5000, "1e999", "-" * 3000, "( " * 3000,
+    10**4299, -(10**400), 1e308, -0.0, float("nan"), float("inf"), "\ud800", "9" * 5000, "1e999", "-" * 3000, "( " * 3000,
     "a " * 3000, "1." * 2000, "<" * 3000, "[" * 3000, "&amp;" * 900, "rn" * 900, nested(90), nested(90, objects=True),
     [10**4299, "\udc00"], "A" * 10**5, 0, "", None, True, "1", 1.5, "2024-01-01",
 )  # fmt: skip

@@ -14,8 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, Union, get_args, 
 from pytest_extract.core.results import ArrayResult, ScoreRecord
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 
-dump_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=repr).encode
-"""Write compact ASCII JSON; what is of no type that JSON has becomes a text."""
+_strict: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=repr).encode
 
 _Convert: TypeAlias = Callable[[Any], Any]
 _RARE: Final = frozenset({
@@ -29,6 +28,14 @@ _DERIVED: Final[Mapping[type, tuple[str, ...]]] = {
 }
 """Properties that are written for those who read the file with other programs."""
 _REQUIRED: Final = object()
+
+
+def dump_json(value: Json) -> str:
+    """Write compact ASCII JSON; NaN, infinities and what is of no type that JSON has become texts."""
+    try:
+        return _strict(value)
+    except ValueError:
+        return _strict(json.loads(json.dumps(value, default=repr), parse_constant=str))
 
 
 class _Field(NamedTuple):

@@ -346,9 +346,9 @@ class Score:
 
     def to_dict(self) -> dict[str, Json]:
         """Return plain JSON, as a line of the results file holds it; NaN and infinities become texts."""
-        from pytest_extract.core.result_json import to_json
+        from pytest_extract.core.result_json import dump_json, to_json
 
-        plain: dict[str, Json] = json.loads(json.dumps(to_json(self.record()), default=repr), parse_constant=str)
+        plain: dict[str, Json] = json.loads(dump_json(to_json(self.record())))
         return plain
 
 

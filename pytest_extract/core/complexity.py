@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import Program
-from pytest_extract.core.values import FieldStep, Json, parse_field
+from pytest_extract.core.compile.nodes import Array, Program
+from pytest_extract.core.values import Json, parse_field
 
 Complexity: TypeAlias = Literal["easy", "medium", "hard"]
 
@@ -100,29 +100,25 @@ def count_values(gold: Json) -> ValueCounts:
 def shape_of(program: Program) -> Callable[[Json], Shape]:
     """Return what measures a case of this schema: a place of several alternatives has the fields of all of them.
 
-    Of what is inside itself, the first level counts; a list that is compared as one value is one field.
+    Of what is inside itself, the first level counts; a list or object that is compared as one value is one field.
     """
     places = [parse_field(pattern) or () for pattern in program.patterns]
-    members = Counter(place[:-1] for place in places if place and not _is_item(place[-1]))
-    arrays = {place[:-1] for place in places if place and _is_item(place[-1])}
-    depth = 1 + max(sum(not _is_item(step) for step in place) for place in places)
-    fields = sum(place not in members and place not in arrays for place in places)
+    around = Counter(place[:-1] for place in places if place and place[-1] is not None)
+    inside = {place[:-1] for place in places if place}
+    depth = 1 + max(sum(step is not None for step in place) for place in places)
+    fields = sum(place not in inside for place in places)
+    arrays = sum(isinstance(node, Array) for node in program.patterns.values())
 
     def shape(gold: Json) -> Shape:
         counts = count_values(gold)
         return Shape(
             fields=fields,
-            breadth=max(members.values(), default=0),
+            breadth=max(around.values(), default=0),
             depth=max(depth, counts.depth),
-            arrays=len(arrays),
+            arrays=arrays,
             array_items=counts.array_items,
             leaves=counts.leaves,
             values=counts.values,
         )
 
     return shape
-
-
-def _is_item(step: FieldStep) -> bool:
-    """Whether a step leads to a row of an array, any one or one of a list of fixed length."""
-    return step is None or isinstance(step, int)

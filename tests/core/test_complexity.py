@@ -43,17 +43,11 @@ def test_shape():
         ({"oneOf": [FLAT, {"properties": {"p": FLAT}}]}, 4, 3, 3),
         ({"allOf": [FLAT, {"properties": {"c": {}}}]}, 3, 3, 2),
         ({"properties": {"c": {}}, "allOf": [FLAT]}, 3, 3, 2),
-        ({"prefixItems": [TEXT, FLAT]}, 3, 2, 2),
     ],
 )
 def test_declared_shape(schema, fields, breadth, depth):
     shape = shape_of(schema, None)
     assert (shape.fields, shape.breadth, shape.depth) == (fields, breadth, depth)
-
-
-@pytest.mark.parametrize("schema", [{"prefixItems": [TEXT, TEXT]}, {"anyOf": [array(TEXT), array(FLAT), TEXT]}])
-def test_an_array_counts_of_fixed_length_and_among_alternatives_too(schema):
-    assert shape_of(schema, None).arrays == 1
 
 
 def wide(count):

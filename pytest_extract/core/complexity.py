@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import Array, Program
-from pytest_extract.core.values import Json, parse_field
+from pytest_extract.core.schema.source import SchemaSource
+from pytest_extract.core.values import Json
 
 Complexity: TypeAlias = Literal["easy", "medium", "hard"]
 
@@ -97,28 +96,69 @@ def count_values(gold: Json) -> ValueCounts:
     return ValueCounts(leaves, values, items, depth)
 
 
-def shape_of(program: Program) -> Callable[[Json], Shape]:
-    """Return what measures a case of this schema: a place of several alternatives has the fields of all of them.
+class _Declared(NamedTuple):
+    fields: int = 1
+    breadth: int = 0
+    depth: int = 1
+    arrays: int = 0
 
-    Of what is inside itself, the first level counts; a list or object that is compared as one value is one field.
+
+_NOTHING: Final = _Declared(fields=0)
+_DEEPEST: Final = 100
+
+
+class SchemaShape:
+    """What a schema declares, measured once.
+
+    Local `$ref`s are followed, and the widest branch of `anyOf` counts. Each reference is measured once; inside itself
+    it counts as nothing.
     """
-    places = [parse_field(pattern) or () for pattern in program.patterns]
-    around = Counter(place[:-1] for place in places if place and place[-1] is not None)
-    inside = {place[:-1] for place in places if place}
-    depth = 1 + max(sum(step is not None for step in place) for place in places)
-    fields = sum(place not in inside for place in places)
-    arrays = sum(isinstance(node, Array) for node in program.patterns.values())
 
-    def shape(gold: Json) -> Shape:
-        counts = count_values(gold)
-        return Shape(
-            fields=fields,
-            breadth=max(around.values(), default=0),
-            depth=max(depth, counts.depth),
-            arrays=arrays,
-            array_items=counts.array_items,
-            leaves=counts.leaves,
-            values=counts.values,
+    def __init__(self, schema: Json) -> None:
+        self._source = SchemaSource(schema)
+        self._known: dict[str, _Declared] = {"": _NOTHING}
+        self._declared = self._measure(schema)
+
+    def of(self, gold: Json) -> Shape:
+        """Measure a case of this schema."""
+        declared, counts = self._declared, count_values(gold)
+        sizes = {**declared._asdict(), **counts._asdict(), "depth": max(declared.depth, counts.depth)}
+        return Shape(**sizes)
+
+    def _measure(self, node: Json, level: int = 0) -> _Declared:
+        if not isinstance(node, dict) or level > _DEEPEST:
+            return _Declared()
+        for _, target in self._source.references(node):
+            if target is None:
+                return _Declared()
+            if target not in self._known:
+                self._known[target] = _NOTHING
+                self._known[target] = self._measure(self._source.at(target), level + 1)
+            return self._known[target]
+        choices, parts = (
+            [self._measure(schema, level + 1) for keyword in keywords for schema in _listed(node, keyword)]
+            for keywords in (("anyOf", "oneOf"), ("allOf",))
         )
+        members, items = node.get("properties"), node.get("items")
+        if isinstance(members, dict) and members:
+            children = [self._measure(child, level + 1) for child in members.values()]
+            breadth = max(len(children), *(child.breadth for child in children))
+            depth = 1 + max(child.depth for child in children)
+            parts.append(_merged(children, sum)._replace(breadth=breadth, depth=depth))
+        elif isinstance(items, dict):
+            inner = self._measure(items, level + 1)
+            parts.append(inner._replace(arrays=inner.arrays + 1))
+        if choices:
+            parts.append(_merged(choices, max))
+        return _merged(parts, sum) if parts else _Declared()
 
-    return shape
+
+def _merged(parts: list[_Declared], how: Callable[[Iterable[int]], int]) -> _Declared:
+    """Shape of something that is all of the parts at once (`how`: sum), or any one of them (max)."""
+    fields, breadth, depth, arrays = zip(*parts, strict=True)
+    return _Declared(how(fields), how(breadth), max(depth), how(arrays))
+
+
+def _listed(node: Mapping[str, Json], keyword: str) -> list[Json]:
+    listed = node.get(keyword)
+    return listed if isinstance(listed, list) else []

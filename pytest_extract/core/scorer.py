@@ -434,9 +434,9 @@ class Scorer:
     @cached_property
     def shape_of(self) -> Callable[[Json], Shape]:
         """What measures a gold of this schema: how deep it is, how many fields and values it has."""
-        from pytest_extract.core.complexity import shape_of
+        from pytest_extract.core.complexity import SchemaShape
 
-        return shape_of(self.program)
+        return SchemaShape(self.schema).of
 
     @cached_property
     def fits(self) -> SchemaFit:

@@ -7,17 +7,16 @@ import json
 import pytest
 from hypothesis import given
 
-from pytest_extract import compile_schema
-from pytest_extract.core.complexity import count_values, depth_class
+from pytest_extract.core.complexity import SchemaShape, count_values, depth_class
 from tests.core.schemas import NUMBER, TEXT, array, obj
 from tests.shared_data import jsonl, shared
-from tests.strategies import any_json, nested
+from tests.strategies import any_json, json_values, nested
 
 FLAT = obj(a=TEXT, b=NUMBER)
 
 
 def shape_of(schema, gold):
-    return compile_schema(schema).shape_of(gold)
+    return SchemaShape(schema).of(gold)
 
 
 def test_shape():
@@ -37,10 +36,10 @@ def test_shape():
         (FLAT, 2, 2, 2),
         (obj(p=FLAT, q=FLAT), 4, 2, 3),
         ({"properties": {"p": {"$ref": "#/$defs/f"}}, "$defs": {"f": FLAT}}, 2, 2, 3),
-        ({"properties": {"child": {"$ref": "#"}, "name": {}}}, 3, 2, 3),
+        ({"properties": {"child": {"$ref": "#"}, "name": {}}}, 1, 2, 2),
         ({"properties": {"p": {"$ref": "other.json"}, "name": {}}}, 2, 2, 2),
         ({"anyOf": [FLAT, {"type": "null"}]}, 2, 2, 2),
-        ({"oneOf": [FLAT, {"properties": {"p": FLAT}}]}, 4, 3, 3),
+        ({"oneOf": [FLAT, {"properties": {"p": FLAT}}]}, 2, 2, 3),
         ({"allOf": [FLAT, {"properties": {"c": {}}}]}, 3, 3, 2),
         ({"properties": {"c": {}}, "allOf": [FLAT]}, 3, 3, 2),
     ],
@@ -66,7 +65,7 @@ def wide(count):
         (wide(11), {}, "medium"),
         (wide(50), {}, "medium"),
         (wide(51), {}, "hard"),
-        ({}, nested(10_000, objects=True), "hard"),
+        (nested(10_000, {}, objects=True, key="items"), nested(10_000, objects=True), "hard"),
     ],
     ids=range(10),
 )
@@ -79,6 +78,13 @@ def test_the_split_by_depth(depth, level):
     assert depth_class(depth) == level
 
 
+def test_objects_in_objects_may_be_deep():
+    deep = {}
+    for _ in range(10_000):
+        deep = obj(a=deep)
+    assert shape_of(deep, deep).complexity == "hard"
+
+
 def test_mutual_references_are_measured_in_time():
     names = [f"d{index}" for index in range(40)]
     tangled = {"properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
@@ -86,9 +92,9 @@ def test_mutual_references_are_measured_in_time():
     assert shape.breadth == 40
 
 
-@given(any_json)
-def test_any_json_has_a_shape(gold):
-    shape = shape_of(FLAT, gold)
+@given(json_values, any_json)
+def test_any_json_has_a_shape(schema, gold):
+    shape = shape_of(schema, gold)
     assert shape.complexity in ("easy", "medium", "hard")
     assert shape.values <= shape.leaves
 

@@ -13,6 +13,7 @@ from jsonschema.validators import validator_for
 from referencing.exceptions import Unresolvable
 
 from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import same_key
 from tests.core.schemas import INTEGER, TEXT, array, obj
 from tests.strategies import json_values, nested
 
@@ -209,7 +210,8 @@ keywords = st.fixed_dictionaries(
     {},
     optional={
         "type": types | st.lists(types, min_size=1, max_size=2, unique=True),
-        "enum": st.lists(json_values, min_size=1, max_size=3),
+        # each value once: Draft 4 wants that, and jsonschema-rs does not look
+        "enum": st.lists(json_values, min_size=1, max_size=3, unique_by=same_key),
         "const": json_values,
         "minimum": st.integers(-5, 5),
         "maxLength": st.integers(0, 5),

@@ -63,7 +63,7 @@ class BulkScorer:
     thresholds, gates, modality: as in a case; a record's own `modality` comes before. Each field with a bound is one
     that the schema declares.
     confidence: the shape in which outputs hold values with their confidence, as in a case.
-    judge: who answers what only a judge can decide; a record that stays undecided is broken.
+    judge: who answers what only a judge can decide; a record that stays undecided is an error.
     """
 
     scorer: Scorer | None = None
@@ -93,16 +93,16 @@ class BulkScorer:
         return Requirements(thresholds=thresholds, absent={}, rules=self._options.rules_gate)
 
     def score(self, record: Record) -> CaseResult:
-        """Score one record. Whatever is wrong with it, or raised, makes it broken and says why; nothing is raised.
+        """Score one record. Whatever is wrong with it, or raised, makes it an error that says why; nothing is raised.
 
         A text as `gold` or `schema` is JSON, one as `output` is what a model wrote.
         """
         try:
             return self._scored(record)
         except ExtractError as error:
-            return self.broken(record, clean_message(str(error)))
+            return self.error(record, clean_message(str(error)))
         except Exception as error:  # noqa: BLE001 - a record costs nothing but itself
-            return self.broken(record, clean_message(f"{type(error).__name__}: {error}"))
+            return self.error(record, clean_message(f"{type(error).__name__}: {error}"))
 
     def score_batch(self, batch: Table) -> Table:
         """Score a batch: a table of Arrow gives one of Arrow, a pandas frame gives a frame.
@@ -119,10 +119,10 @@ class BulkScorer:
         for batch in batches:
             yield from self.score_batch(batch).to_batches()
 
-    def broken(self, record: Record, why: str) -> CaseResult:
+    def error(self, record: Record, why: str) -> CaseResult:
         """Return the result of a record that could not be scored."""
-        attempt = Attempt(index=0, outcome=Outcome.BROKEN, error=why)
-        return CaseResult(**self._identity(record), outcome=Outcome.BROKEN, why=why, attempts=(attempt,))
+        attempt = Attempt(index=0, outcome=Outcome.ERROR, error=why)
+        return CaseResult(**self._identity(record), outcome=Outcome.ERROR, why=why, attempts=(attempt,))
 
     def _identity(self, record: Record) -> dict[str, Any]:
         variant = Variant(**{name: None if record.get(name) is None else _text_of(record[name]) for name in _VARIANT})
@@ -153,7 +153,7 @@ class BulkScorer:
         score = scorer.score_text(gold, record["output"], options)
         score = with_bounded_measures(score, gold, self._bounds.thresholds)
         if score.failure is not None and score.failure.kind is FailureKind.EXTRACTOR_ERROR:
-            return self.broken(record, score.failure.message)
+            return self.error(record, score.failure.message)
         outcome, breaches, error = judged(self._bounds, score)
         attempt = Attempt(
             index=0,
@@ -262,8 +262,8 @@ def _records_in(batch: Table) -> Iterator[Record]:
 def score_records(scorer: BulkScorer, records: Iterable[Record], *, workers: int | None = None) -> Iterator[CaseResult]:
     """Yield the result of each record, in the order of the records; memory holds a few hundred of them.
 
-    `workers`: None scores in this process; a number starts so many processes. A record that kills its process is broken
-    and costs no other record anything. A script that starts processes has its own calls below
+    `workers`: None scores in this process; a number starts so many processes. A record that kills its process is an
+    error and costs no other record anything. A script that starts processes has its own calls below
     `if __name__ == "__main__":`, as `multiprocessing` wants it.
     """
     arguments.count("workers", workers)
@@ -279,12 +279,12 @@ class BulkTotals:
 
     passed: int = 0
     failed: int = 0
-    broken: int = 0
+    errors: int = 0
 
     @property
     def records(self) -> int:
         """All records."""
-        return self.passed + self.failed + self.broken
+        return self.passed + self.failed + self.errors
 
 
 def score_table(
@@ -312,7 +312,7 @@ def score_table(
 def read_table(path: Path | str) -> Iterator[Record]:
     """Yield the records of a Parquet or JSONL file, a batch or line in memory; StoreError if it cannot be read.
 
-    A line that is no JSON object is a record that `BulkScorer.score` finds broken; its id is its line.
+    A line that is no JSON object is a record that `BulkScorer.score` takes for an error; its id is its line.
     """
     path = Path(path)
     try:
@@ -390,7 +390,7 @@ def _alone(scorer: BulkScorer, records: Sequence[Record], message: bytes) -> Ite
             yield from pool.submit(_score_chunk, message, records).result()
     except BrokenProcessPool:
         if len(records) == 1:
-            yield scorer.broken(records[0], "the process that scored it died")
+            yield scorer.error(records[0], "the process that scored it died")
             return
         middle = len(records) // 2
         yield from _alone(scorer, records[:middle], message)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class ExtractError(Exception):
-    """Base of everything raised on purpose; a subclass says who can mend it."""
+    """Base of everything raised on purpose; a subclass says who can fix it."""
 
 
 class SchemaError(ExtractError):

@@ -90,7 +90,7 @@ def _with_clean_messages(result: CaseResult) -> CaseResult:
     """Clean messages of exceptions and providers; messages of the scorer are about data, and stay."""
     attempts = tuple(map(_with_clean_attempt, result.attempts))
     why = result.why
-    if why and result.outcome in {Outcome.BROKEN, Outcome.NOT_RUN}:
+    if why and result.outcome in {Outcome.ERROR, Outcome.NOT_RUN}:
         why = clean_message(why)
     return replace(result, why=why, attempts=attempts)
 

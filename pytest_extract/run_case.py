@@ -167,17 +167,17 @@ def digests_of(case: Case) -> dict[str, str]:
 
 
 def _outcome(attempts: Sequence[Attempt], plan: RunPlan) -> Outcome:
-    """Broken repeats decide nothing: a case is broken when, had they passed, it could have passed."""
+    """Repeats in error decide nothing: a case is an error when, had they passed, it could have passed."""
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
-    broken = sum(attempt.outcome is Outcome.BROKEN for attempt in attempts)
+    errors = sum(attempt.outcome is Outcome.ERROR for attempt in attempts)
     if passed >= plan.needed:
         return Outcome.PASSED
     unused = plan.of - len(attempts)
-    return Outcome.BROKEN if broken and passed + broken + unused >= plan.needed else Outcome.FAILED
+    return Outcome.ERROR if errors and passed + errors + unused >= plan.needed else Outcome.FAILED
 
 
 def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breach]) -> str | None:
-    if outcome is Outcome.BROKEN:
+    if outcome is Outcome.ERROR:
         return next((_error_line(attempt.error) for attempt in attempts if attempt.error), None)
     return "; ".join(breach.message for breach in breaches) or None
 
@@ -202,7 +202,7 @@ def _declined_or_broken(
     if failure.kind is FailureKind.EXTRACTOR_ERROR:
         if on_error is not None:
             on_error(error)
-        return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
+        return Attempt(index=index, outcome=Outcome.ERROR, error=text, latency_s=latency_s)
     score = _with_reported_measures(case, case.scorer.failed(case.gold, failure, case.score_options))
     return Attempt(
         index=index,
@@ -223,7 +223,7 @@ def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None,
     )
     if case.gates.grounded and score.unread is None and (ungrounded := _grounded_breaches(case, score)):
         breaches += ungrounded
-        outcome = Outcome.BROKEN if undecided else Outcome.FAILED
+        outcome = Outcome.ERROR if undecided else Outcome.FAILED
     usage = extraction.usage
     hint = _shape_hint(case, extraction, score) if breaches else ()
     return Attempt(
@@ -368,11 +368,11 @@ def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> S
 def judged(
     bounds: Requirements, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
 ) -> tuple[Outcome, tuple[Breach, ...], str | None]:
-    """Return how one output ends, every bound that it misses, and what nobody decided: then it is broken."""
+    """Return how one output ends, every bound that it misses, and what nobody decided: then it is an error."""
     breaches = breaches_of(bounds, score, cost_usd=cost_usd, latency_s=latency_s)
     undecided = [result for result in (*score.fields, *score.leaves) if result.status is Status.JUDGE_ERROR]
     if undecided:
-        return Outcome.BROKEN, breaches, _undecided_text(undecided)
+        return Outcome.ERROR, breaches, _undecided_text(undecided)
     return Outcome.FAILED if breaches else Outcome.PASSED, breaches, None
 
 

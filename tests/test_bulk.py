@@ -216,7 +216,7 @@ IN_NOTE = {"schema": NOTE, "gold": {"text": "x"}}
 )
 def test_a_poisoned_record_is_broken_and_says_why(scorer, changes, why):
     result = scorer.score(record(7, **changes))
-    assert (result.outcome, result.case_id) == (Outcome.BROKEN, "r7")
+    assert (result.outcome, result.case_id) == (Outcome.ERROR, "r7")
     assert result.why
     assert why in result.why
     assert result.attempts[0].score is None
@@ -237,7 +237,7 @@ def test_a_record_may_have_a_schema_of_its_own():
     loose = {"type": "object", "properties": {"text": {"type": "string", "evaluation_config": "string_semantic"}}}
     result = published.score(record(0, schema=json.dumps(loose), gold='{"text": "IBM"}', output='{"text": "ibm"}'))
     assert result.attempts[0].score.semantics == "extract-bench"  # compiled as the scorer was
-    assert result.outcome is not Outcome.BROKEN
+    assert result.outcome is not Outcome.ERROR
     assert outcomes(published, wrong) == ["passed"]
 
 
@@ -245,7 +245,7 @@ def test_a_judge_answers_and_what_stays_open_is_broken():
     schema = {"type": "object", "properties": {"name": {"type": "string", "evaluation_config": "string_semantic"}}}
     judged = BulkScorer(scorer=compile_schema(schema), judge=ibm_judge)
     rows = [{"id": name, "gold": {"name": "IBM"}, "output": {"name": name}} for name in ("IBM", "Big Blue", "HAL")]
-    assert outcomes(pickle.loads(pickle.dumps(judged)), *rows) == ["passed", "passed", "broken"]
+    assert outcomes(pickle.loads(pickle.dumps(judged)), *rows) == ["passed", "passed", "error"]
     assert "no judge for 1 comparison: name" in BulkScorer(scorer=judged.scorer).score(rows[1]).why
 
 
@@ -261,7 +261,7 @@ def test_a_record_that_kills_its_process_costs_itself_only(monkeypatch):
     rows = [{"id": str(at), "gold": {"note": "x"}, "output": {"note": text}} for at, text in enumerate(texts)]
     results = list(score_records(BulkScorer(scorer=scorer), rows, workers=2))
     ends = {"x": "passed", "y": "failed"}
-    assert [result.outcome for result in results] == [ends.get(text, "broken") for text in texts]
+    assert [result.outcome for result in results] == [ends.get(text, "error") for text in texts]
     assert results[2].why == results[6].why == "the process that scored it died"
 
 
@@ -313,7 +313,7 @@ def test_a_table_becomes_a_results_file(tmp_path, target, workers):
     results = read_results(tmp_path / target).results
     assert results == tuple(score_records(SCORER, rows))
     ends = [result.outcome for result in results]
-    assert (totals.passed, totals.failed, totals.broken) == tuple(map(ends.count, ("passed", "failed", "broken")))
+    assert (totals.passed, totals.failed, totals.errors) == tuple(map(ends.count, ("passed", "failed", "error")))
     assert totals.records == len(rows)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["table.jsonl", target])
 
@@ -338,7 +338,7 @@ def test_a_line_that_cannot_be_read_is_a_broken_record(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"id": 1, "gold": {}, "output": {}}\n\n{"id": 2,\n[]\n', encoding="utf-8")
     one, two, three = (SCORER.score(row) for row in read_table(tmp_path / "t.jsonl"))
     assert (one.case_id, one.outcome) == ("1", "passed")
-    assert (two.case_id, two.outcome, two.why.partition(": ")[0]) == ("line 3", "broken", "line 3 is no JSON")
+    assert (two.case_id, two.outcome, two.why.partition(": ")[0]) == ("line 3", "error", "line 3 is no JSON")
     assert (three.case_id, three.why) == ("line 4", "line 4 is no JSON object, but []")
 
 

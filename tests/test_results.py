@@ -205,7 +205,7 @@ KEY = SECRETS["openai, project"]
 def leaking(output):
     failure = Failure(kind=FailureKind.REFUSAL, message=f'sent {{\\"api_key\\": \\"{made("{a40}")}\\"}}')
     score = score_record(field_result(str(FieldPath(("a", KEY))), None, f"key {KEY}"), failure=failure)
-    found = with_score(score, Outcome.BROKEN, output=output, error=f"401 for {KEY}")
+    found = with_score(score, Outcome.ERROR, output=output, error=f"401 for {KEY}")
     return replace(found, why=f"401: x-api-key={made('{a40}')}")
 
 

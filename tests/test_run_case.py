@@ -26,7 +26,7 @@ GOLD = {"a": "x", "b": 1, "rows": [{"x": 1, "y": "p"}, {"x": 2, "y": "q"}]}
 JUDGED = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "string_semantic"}}}
 SYNONYM = {"schema": JUDGED, "gold": {"a": "car"}}
 TODAY = date(2026, 11, 20)
-PASSED, FAILED, BROKEN = Outcome.PASSED, Outcome.FAILED, Outcome.BROKEN
+PASSED, FAILED, ERROR = Outcome.PASSED, Outcome.FAILED, Outcome.ERROR
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_an_unusable_output_fails_with_its_kind(run, output, kind):
 def test_an_outage_that_an_extractor_tells_of_breaks_the_case(run, output, reason):
     caught = []
     result = run(Extraction(output, finish_reason=reason), on_error=caught.append)
-    assert (result.outcome, len(caught)) == (BROKEN, 1)
+    assert (result.outcome, len(caught)) == (ERROR, 1)
     assert "the provider broke down while it answered (finish_reason=" in result.why
 
 
@@ -132,7 +132,7 @@ QUEUE_DOWN = Failure(kind=FailureKind.EXTRACTOR_ERROR, message="the queue was do
 def test_what_breaks_a_case_is_handed_over_and_named(run, output, why):
     caught = []
     result = run(output, on_error=caught.append)
-    assert (result.outcome, result.breaches) == (BROKEN, ())
+    assert (result.outcome, result.breaches) == (ERROR, ())
     assert result.why == why
     assert caught == [output] or not isinstance(output, Exception)
 
@@ -266,7 +266,7 @@ def test_a_missing_judge_breaks_the_case_and_a_judge_decides_it(run):
 
     assert run({"a": "Car"}, SYNONYM).outcome is PASSED
     missing = run({"a": "automobile"}, SYNONYM)
-    assert (missing.outcome, missing.why) == (BROKEN, "no judge for 1 comparison: a")
+    assert (missing.outcome, missing.why) == (ERROR, "no judge for 1 comparison: a")
     assert run({"a": "automobile"}, SYNONYM, judge=judge).outcome is PASSED
     assert asked == ["a"]
 
@@ -280,7 +280,7 @@ def test_a_judge_that_decides_nothing_breaks_the_case_with_its_reason(run):
             return f"no idea about {question.gold}"
 
     result = run({"a": "automobile"}, SYNONYM, judge=Judge())
-    assert (result.outcome, result.why) == (BROKEN, "a: no idea about car")
+    assert (result.outcome, result.why) == (ERROR, "a: no idea about car")
 
 
 @pytest.mark.parametrize(

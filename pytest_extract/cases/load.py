@@ -311,8 +311,8 @@ _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
 """Schema violations of one gold that are listed at once."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
-ACCEPT_RULE: Final = "mend the gold or the rule (`gates: {rules: false}` only reports it)"
-ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
+ACCEPT_RULE: Final = "fix the gold or the rule (`gates: {rules: false}` only reports it)"
+ACCEPT_GOLD: Final = "fix it, or take it as it is with `gates: {schema: false}`"
 
 
 _AS_THEY_ARE: Final = ({*case_keys()} & Case.__dataclass_fields__.keys()) - {

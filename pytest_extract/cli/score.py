@@ -46,7 +46,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--modality", choices=("text", "image", "audio"), default="text")
     parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own metrics, as for `check`")
     parser.add_argument("--confidence", metavar="SHAPE", help="shape of an output with confidence, as in a case")
-    parser.add_argument("--repair", action="store_true", help="mend trailing commas, comments, open brackets")
+    parser.add_argument("--repair", action="store_true", help="repair trailing commas, comments, open brackets")
     parser.add_argument("--no-schema-gate", action="store_true", help="score what breaks the schema, too")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--all", action="store_true", help=f"list every leaf, not the first {_MOST_ROWS}")

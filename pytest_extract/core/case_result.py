@@ -17,12 +17,17 @@ from pytest_extract.core.values import Json
 
 
 class Outcome(StrEnum):
-    """The outcomes that stay apart everywhere: wrong (failed), broken, and not run."""
+    """The outcomes that stay apart everywhere: wrong (failed), error, and not run."""
 
     PASSED = "passed"
     FAILED = "failed"
-    BROKEN = "broken"
+    ERROR = "error"
     NOT_RUN = "not_run"
+
+    @property
+    def text(self) -> str:
+        """The outcome as people read it."""
+        return self.replace("_", " ")
 
 
 class Origin(StrEnum):
@@ -83,7 +88,7 @@ class Attempt:
     """One repeat: what came back and how it scored.
 
     `score` is None when nothing was scored; `output` is the raw text, or JSON, that the extractor returned; `error` the
-    text of what broke (extractor or judge).
+    text of the error (of the extractor or judge).
     `withheld` says why a results file does not have the output (it holds a secret), None where it does.
     `cost_usd` is None when unknown (an unpriced model), never 0 for that reason.
     `confidence`, `citations`: what the extractor returned beside the output (`Extraction`), None where it is nothing.
@@ -156,13 +161,13 @@ class CaseResult:
 
     @property
     def scores(self) -> list[ScoreRecord]:
-        """Scores of the repeats that count in measures: none of a repeat that broke, nor of a case that did."""
-        if self.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+        """Scores of the repeats that count in measures: none of a repeat in error, nor of a case in error."""
+        if self.outcome in (Outcome.ERROR, Outcome.NOT_RUN):
             return []
         return [
             attempt.score
             for attempt in self.attempts
-            if attempt.score is not None and attempt.outcome is not Outcome.BROKEN
+            if attempt.score is not None and attempt.outcome is not Outcome.ERROR
         ]
 
     @property

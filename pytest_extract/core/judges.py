@@ -12,7 +12,7 @@ from pytest_extract.core.results import Alignment, Answer, Judge, JudgeAnswer, Q
 
 NO_JUDGE: Final = "needs a judge and none is configured"
 WITHOUT_JUDGE: Final = "no judge for "
-"""Begins the error of a case that is broken because a comparison needs a judge and none is configured."""
+"""Begins the error of a case that is an error because a comparison needs a judge and none is configured."""
 GIVE_A_JUDGE: Final = (
     "give --extract-judge-model=PROVIDER/NAME, write a fixture `extract_judge`, or decide without a model by "
     "--extract-judge=exact or fuzzy"

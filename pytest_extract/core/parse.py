@@ -3,7 +3,7 @@
 First what stands around the JSON of an answer: thoughts (drafts, and no answer), why it ended, and what clients return
 with it. Then the JSON is found: the whole text, a fenced block, or a value inside prose; the work grows with the length
 of the text, whatever is in it, as each stretch is read a fixed number of times, and a search in prose ends after
-MOST_PLACES places. Last, what `json` refused is read for its exact problem, or mended.
+MOST_PLACES places. Last, what `json` refused is read for its exact problem, or repaired.
 """
 
 from __future__ import annotations
@@ -417,7 +417,7 @@ def line_column(text: str, position: int) -> tuple[int, int]:
 class Reader:
     """Reads one JSON value of `text[start:end]`; `position` is then the offset behind it.
 
-    It mends trailing commas, comments, blanks that JSON does not have, and unclosed brackets.
+    It repairs trailing commas, comments, blanks that JSON does not have, and unclosed brackets.
     """
 
     def __init__(self, text: str, start: int, end: int) -> None:
@@ -426,10 +426,10 @@ class Reader:
         self.end = end
         self._first: SyntaxProblem | None = None
         self._repeated: SyntaxProblem | None = None
-        self._mended: dict[str, list[int]] = {}
+        self._repaired: dict[str, list[int]] = {}
 
     def read(self) -> Json | Missing:
-        """Return the value; MISSING where it cannot be mended."""
+        """Return the value; MISSING where it cannot be repaired."""
         try:
             value = self._value(0)
         except SyntaxProblem as problem:
@@ -443,9 +443,9 @@ class Reader:
         return self._first or self._repeated
 
     def notes(self) -> str:
-        """Return what was mended: a phrase for each kind, with the place of the first."""
+        """Return what was repaired: a phrase for each kind, with the place of the first."""
         notes = []
-        for what, places in self._mended.items():
+        for what, places in self._repaired.items():
             line, column = line_column(self.text, places[0])
             notes.append(f"repaired {len(places)} x {what}, first at line {line}, column {column}")
         return "; ".join(notes)
@@ -502,11 +502,11 @@ class Reader:
                     char = self._next("more was expected behind the comma")
                     if char == closing:
                         told = f"a comma stands before `{closing}`"
-                        self._mend("trailing comma", SyntaxProblem(FailureKind.TRAILING_COMMA, told, comma))
+                        self._note("trailing comma", SyntaxProblem(FailureKind.TRAILING_COMMA, told, comma))
         except SyntaxProblem as problem:
             if problem.kind is not FailureKind.TRUNCATED_JSON:
                 raise
-            self._mend("unclosed bracket", problem)
+            self._note("unclosed bracket", problem)
             self.position = self.end  # the value that the cut went through is left out
         else:
             self.position += 1
@@ -533,14 +533,14 @@ class Reader:
         if blank is not None:
             if blank.end(1) < blank.end():
                 told = "a comment or a blank that JSON does not have"
-                self._mend("comment or blank of another kind", self._malformed(told, blank.end(1)))
+                self._note("comment or blank of another kind", self._malformed(told, blank.end(1)))
             self.position = blank.end()
         if self.position >= self.end:
             raise self._truncated(expected)
         return self.text[self.position]
 
-    def _mend(self, what: str, problem: SyntaxProblem) -> None:
-        self._mended.setdefault(what, []).append(problem.position)
+    def _note(self, what: str, problem: SyntaxProblem) -> None:
+        self._repaired.setdefault(what, []).append(problem.position)
         self._first = self._first or problem
 
     def _found(self) -> str:
@@ -584,9 +584,9 @@ def parse_output(
 ) -> ParsedOutput:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 
-    Never raises. `repair` mends some of what breaks the strict rules (see `Reader`) and tells it in `wrapped`.
+    Never raises. `repair` fixes some of what breaks the strict rules (see `Reader`) and tells it in `wrapped`.
     `finish_reason` is the provider's, and decides before the JSON does: an answer that was cut, refused or broken off
-    is none, however much of it there is; with `repair`, a cut one is mended. Of several values the one that `fits`
+    is none, however much of it there is; with `repair`, a cut one is repaired. Of several values the one that `fits`
     ranks highest is the answer, of equals the last.
     """
     finish = finish_of(finish_reason)
@@ -664,7 +664,7 @@ def _around(text: str, start: int, thoughts: Thoughts | None, region: Region) ->
 
 
 def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> ParsedOutput:
-    """Read what `json` refused: mended if asked for, else with the exact problem."""
+    """Read what `json` refused: repaired if asked for, else with the exact problem."""
     reader = Reader(text, region.start, region.stop)
     value, problem = reader.read(), reader.problem
     if problem is None:  # `json` also gives up where Python's own stack is nearly used up

@@ -100,7 +100,7 @@ class ScoreOptions:
     confidence: the shape in which the output holds values with their confidence, as in a case; `reported`: confidence
     and citations that the extractor returned beside the output.
     failure: what is wrong with the output although there is a value.
-    Of texts: `repair` mends trailing commas, comments and open brackets, and tells so; `finish_reason` as the provider
+    Of texts: `repair` fixes trailing commas, comments and open brackets, and tells so; `finish_reason` as the provider
     gave it; `max_output_bytes`: the longest that is read, and 200 times the values that are scored (default 10 MB, or
     ten times the gold).
     """
@@ -519,7 +519,7 @@ class Scorer:
         if validator.problem is not None:
             return f"the schema is no valid JSON Schema {validator.problem}"
         places = "; ".join(map(str, validator.errors(gold, limit=_MOST_VIOLATIONS)))
-        return f"the gold does not satisfy its schema: {places}. Mend it, or pass gates={{'schema': False}}"
+        return f"the gold does not satisfy its schema: {places}. Fix it, or pass gates={{'schema': False}}"
 
     def _scored(
         self,
@@ -672,7 +672,7 @@ def score(schema: Json, gold: Json, extracted: Json | Missing, **keywords: Unpac
 def score_text(schema: Json, gold: Json, text: object, **keywords: Unpack[Keywords]) -> Score:
     """Parse a model's raw output, gate it, and score it; the keywords are those of `score`.
 
-    `repair` mends trailing commas, comments and open brackets, and tells so. An output of more than `max_output_bytes`
+    `repair` fixes trailing commas, comments and open brackets, and tells so. An output of more than `max_output_bytes`
     (default 10 MB, or ten times the gold) is the failure `output_too_large`.
     """
     compiling, options = split_keywords(keywords)

@@ -80,11 +80,11 @@ class Extraction:
 
 
 class ProviderOutage(ExtractError):
-    """An extractor returned what came before its provider broke down: the case is broken, whatever stands in it."""
+    """An extractor returned what came before its provider broke down: the case is an error, whatever stands in it."""
 
 
 class ExtractionFailure(ExtractError):
-    """Raised by an extractor if a model or its provider declined: the case has failed, and is not broken.
+    """Raised by an extractor if a model or its provider declined: the case has failed, and is no error.
 
     kind: `page_limit`, `context_length`, `refusal` or `schema_rejected`; message: that of the provider.
     usage, cost_usd: what the call took; a request that is declined is rarely billed, so 0 where nothing is given.

@@ -166,12 +166,12 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
-    """Say BROKEN or DRAFTED where pytest says FAILED, and BELOW where a case misses bounds that are no gate."""
+    """Say ERROR or DRAFTED where pytest says FAILED, and BELOW where a case misses bounds that are no gate."""
     if getattr(report, "extract_gold_change", None) == "drafted":
         return "drafted", "d", ("DRAFTED", {"yellow": True})
     outcome = getattr(report, "extract_outcome", None)
-    if outcome == "broken" and report.failed and report.when == "call":
-        return "failed", "B", "BROKEN"
+    if outcome == "error" and report.failed and report.when == "call":
+        return "failed", "E", "ERROR"
     if outcome == "failed" and report.passed and report.extract_gold_change is None:
         return "below their thresholds", "b", ("BELOW", {"yellow": True})
     return None
@@ -181,16 +181,16 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Generator[None]:
     """Fold equal causes in pytest's own sections; write the verdict of the regression gate below all summaries."""
     stats = terminalreporter.stats
-    broken: dict[str, list[Any]] = {name: stats[name] for name in ("failed", "error") if name in stats}
-    if any(hasattr(report, "extract_outcome") for reports in broken.values() for report in reports):
+    red: dict[str, list[Any]] = {name: stats[name] for name in ("failed", "error") if name in stats}
+    if any(hasattr(report, "extract_outcome") for reports in red.values() for report in reports):
         from pytest_extract.plugin.items import one_of_each_cause
 
-        for name, reports in broken.items():
+        for name, reports in red.items():
             stats[name] = one_of_each_cause(reports, config.get_verbosity())
     try:
         yield
     finally:
-        stats.update(broken)
+        stats.update(red)
     if "pytest_extract.plugin.finish" in sys.modules:
         from pytest_extract.plugin.finish import write_verdict
 

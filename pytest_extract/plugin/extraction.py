@@ -209,8 +209,8 @@ class ResultsReplay:
 
 
 def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
-    if attempt.score is None and attempt.outcome is Outcome.BROKEN:
-        raise ReplayError(f"broken in the past run: {attempt.error}")
+    if attempt.score is None and attempt.outcome is Outcome.ERROR:
+        raise ReplayError(f"an error in the past run: {attempt.error}")
     if attempt.withheld is not None:
         raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
     failure = None if attempt.score is None else attempt.score.failure

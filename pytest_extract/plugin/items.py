@@ -169,9 +169,9 @@ class ExtractItem(pytest.Item):
         if self.result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {self.result.why}")
         outcome = self.result.outcome
-        if self.error is not None and outcome is Outcome.BROKEN:
+        if self.error is not None and outcome is Outcome.ERROR:
             raise self.error
-        if outcome is Outcome.BROKEN or (
+        if outcome is Outcome.ERROR or (
             outcome is Outcome.FAILED and (self.runner.settings.gate == "case" or self._fails_under_every_gate())
         ):
             raise CaseFailed(short_reason(self.result))
@@ -232,7 +232,7 @@ class ExtractItem(pytest.Item):
             crash = crash_of(self.location, result)
             return CaseRepr(lambda: load_result(line), self._evidence(result), crash, self.config)
         if isinstance(excinfo.value, ExtractError):
-            return self._told(str(excinfo.value), "BROKEN: " if self.result is not None else "")
+            return self._told(str(excinfo.value), "ERROR: " if self.result is not None else "")
         return super().repr_failure(excinfo, style or ("long" if traceback_style == "auto" else traceback_style))
 
     def _told(self, text: str, heading: str = "") -> FramedRepr:
@@ -333,7 +333,7 @@ class CaseFailed(Exception):
 
 def short_reason(result: CaseResult) -> str:
     """Return a line for short summaries: the first bound missed, or the error."""
-    if result.outcome is Outcome.BROKEN:
+    if result.outcome is Outcome.ERROR:
         return safe_prose(result.why or "no reason given")
     first = safe_prose(result.breaches[0].message) if result.breaches else safe_prose(result.why or "")
     more = f" (and {len(result.breaches) - 1} more)" if len(result.breaches) > 1 else ""
@@ -365,8 +365,8 @@ class CaseRepr(TerminalRepr):
         if self.config.getoption("tbstyle", "auto") == "line":  # pytest writes the crash line itself
             return
         result = self.load()
-        if result.outcome is Outcome.BROKEN:
-            tw.line("BROKEN: this case says nothing about the extraction", yellow=True, bold=True)
+        if result.outcome is Outcome.ERROR:
+            tw.line("ERROR: this case says nothing about the extraction", yellow=True, bold=True)
         write_case(tw, result, self.config, self.evidence)
         tw.line("")
         tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {result.outcome}")
@@ -490,7 +490,7 @@ def one_of_each_cause(reports: Sequence[Any], verbosity: int) -> list[Any]:
 
 def _cause(report: Any) -> object:
     """Return what is equal for reports of one cause, message and place but not the case; its own where none is told."""
-    if getattr(report, "extract_outcome", None) != Outcome.BROKEN or not isinstance(report, pytest.TestReport):
+    if getattr(report, "extract_outcome", None) != Outcome.ERROR or not isinstance(report, pytest.TestReport):
         return id(report)
     shown: Any = report.longrepr
     while isinstance(shown, FramedRepr) and not isinstance(shown.inner, str):

@@ -388,8 +388,8 @@ def _confirmed(
     spent = Spending.of(filter(None, results))
     confirmation = confirm(first.comparison, plans, comparison, spent, first.rules)
     if not confirmation.enough:
-        broken = [result for result in results if result is not None and result.outcome is not Outcome.FAILED]
-        whys = dict.fromkeys(result.why for result in broken if result.why)
+        unsure = [result for result in results if result is not None and result.outcome is not Outcome.FAILED]
+        whys = dict.fromkeys(result.why for result in unsure if result.why)
         first = replace(first, advice=(*first.advice, *(why.partition("\n")[0] for why in [*whys][:1])))
     return decide_confirmed(first, confirmation)
 

@@ -194,7 +194,7 @@ def put_crash_on_report(
         case_id=name.removesuffix(end),
         file=file,
         variant=ends.get(end, Variant()),
-        outcome=Outcome.BROKEN,
+        outcome=Outcome.ERROR,
         why=f"the xdist worker {worker} crashed while running this case",
     )
     setattr(report, CASE, {"line": dump_result(result)})
@@ -228,8 +228,8 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         report.longrepr = CaseRepr(
             partial(unpacked, packed), case["evidence"], crash_of(report.location, result), config
         )
-    elif result.outcome is Outcome.BROKEN and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
-        told = "BROKEN: the extractor raised; this case says nothing about the extraction"
+    elif result.outcome is Outcome.ERROR and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
+        told = "ERROR: the extractor raised; this case says nothing about the extraction"
         report.longrepr = FramedRepr(report.longrepr, told if config.getoption("tbstyle", "auto") != "line" else "")
 
 
@@ -275,7 +275,7 @@ class Progress:
         """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 2.1 cases a second, 38 s left`."""
         done, spent = len(run_results.results), run_results.spending
         parts = [f"{done:,} of {plural(max(self.cases, done), 'case')}"]
-        errors = run_results.totals.outcomes[Outcome.BROKEN]
+        errors = run_results.totals.outcomes[Outcome.ERROR]
         if errors:
             parts.append(plural(errors, "error"))
         if spent.calls > spent.unpriced:

@@ -659,7 +659,7 @@ def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseExcept
         case_id=item.case.id,
         file=item.nodeid.partition("::")[0],
         variant=item.variant,
-        outcome=Outcome.BROKEN,
+        outcome=Outcome.ERROR,
         why=why,
         **keys_in_result(item.case),
     )

@@ -231,7 +231,7 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
         },
     )
     last = every.with_runs(max(0, every.runs - keep), every.runs)
-    return replace(last, broken=now.broken, errors=now.errors)
+    return replace(last, errors=now.errors)
 
 
 def _asked(state: CaseState) -> dict[str, PatternState]:
@@ -321,8 +321,8 @@ def refusal(results: Sequence[CaseResult], *, completed: bool) -> str | None:
     waiting = [result.nodeid for result in results if result.outcome is Outcome.NOT_RUN]
     if waiting:
         return f"{len(waiting)} of {len(results)} cases were not run (first: {waiting[0]}), so the run is not complete"
-    if all(result.outcome is Outcome.BROKEN for result in results):
-        return "every case broke, so there is nothing to store"
+    if all(result.outcome is Outcome.ERROR for result in results):
+        return "every case ended in error, so there is nothing to store"
     return None
 
 

@@ -69,7 +69,7 @@ class CaseComparison:
     `runs`: scored runs before and after. `runs_overall`: share of wrong fields in each run; `runs_by_pattern`: the same
     of each pattern and gate in which two runs differ; `runs_complete`: with the mean of the other runs in place of each
     run that failed as a whole (a failed gate, or every one of at least three fields), None where all did.
-    `runs_broken`: 1 for each run that broke, None where one side was not run; `errors`: what broke now, by kind.
+    `error_runs`: 1 for each run that ended in error, None where one side was not run; `errors`: those of now by kind.
     `cost_usd` and `latency_s`: mean of a call before and after, None where one is unknown or the later run replayed.
     `failed_whole`: number of such runs before and after. `measure_runs`: each measure in each run before and after;
     `measures_differ`: they count known failures, or fields whose gold or metric changed.
@@ -93,7 +93,7 @@ class CaseComparison:
     failed_whole: tuple[int, int] = (0, 0)
     measure_runs: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
     measures_differ: bool = False
-    runs_broken: Runs | None = None
+    error_runs: Runs | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     cost_usd: tuple[float, float] | None = None
     latency_s: tuple[float, float] | None = None
@@ -428,11 +428,11 @@ def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tu
         only, kind = (now, Change.NEW) if was is None else (was, Change.GONE)
         patterns = only.patterns if only is not None else {}
         return CaseComparison(case=case, kind=kind), CasePairs(apart=dict.fromkeys(patterns, kind))
-    runs_broken = [(0.0,) * side.runs + (1.0,) * side.broken for side in (was, now)]
+    error_runs = [(0.0,) * side.runs + (1.0,) * sum(side.errors.values()) for side in (was, now)]
     row = CaseComparison(
         case=case,
         kind=Change.LOST,
-        runs_broken=Runs(*runs_broken) if all(runs_broken) else None,
+        error_runs=Runs(*error_runs) if all(error_runs) else None,
         errors=now.errors,
         slices=now.slices,
     )
@@ -484,7 +484,7 @@ def _change_of(loss: float, kinds: Collection[Change]) -> Change:
 def _why_lost(was: CaseState, now: CaseState) -> str:
     side, state = ("now", now) if now.lost else ("before", was)
     first = (state.why or "").strip().partition("\n")[0]
-    return f"{side} {state.outcome.replace('_', ' ')}" + (f": {first}" if first else "")
+    return f"{side} {state.outcome.text}" + (f": {first}" if first else "")
 
 
 def _why_apart(was: CaseState, now: CaseState) -> str:

@@ -536,10 +536,10 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenRuns:
-    """Cases in which a run broke before and now, and the test that there are more of them now.
+class ErrorRuns:
+    """Cases in which a run ended in error before and now, and the test that there are more of them now.
 
-    `names`: the cases that broke now. `kinds`: what broke. `p`: permutation test of the runs within cases.
+    `names`: the cases in error now. `kinds`: of those errors. `p`: permutation test of the runs within cases.
     """
 
     variant: str
@@ -631,15 +631,15 @@ def _mean_levels(rows: Sequence[CaseComparison], rules: Rules) -> tuple[float, f
     return (1 - before, 1 - after) if rules.measure is None else (-before, -after)
 
 
-def _count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
-    """Test whether more runs broke than before; None where none did."""
-    rows = [(row, row.runs_broken) for row in variant.cases if row.runs_broken is not None]
+def _count_errors(variant: VariantComparison) -> ErrorRuns | None:
+    """Test whether more runs ended in error than before; None where none did."""
+    rows = [(row, row.error_runs) for row in variant.cases if row.error_runs is not None]
     if not any(any(runs.before) or any(runs.after) for _, runs in rows):
         return None
     from pytest_extract.core.stats import p_of_rise
 
     kinds = sum((Counter(row.errors) for row, _ in rows), Counter[str]())
-    return BrokenRuns(
+    return ErrorRuns(
         variant=variant.label,
         cases=len(rows),
         cases_before=sum(any(runs.before) for _, runs in rows),
@@ -671,7 +671,7 @@ class Facts:
     rules: Rules
     tests: tuple[TestResult, ...] = ()
     effects: tuple[Effect, ...] = ()
-    broken: tuple[BrokenRuns, ...] = ()
+    errors: tuple[ErrorRuns, ...] = ()
     calls: tuple[CallChange, ...] = ()
     collapses: tuple[Collapse, ...] = ()
 
@@ -700,7 +700,7 @@ def establish_facts(comparison: Comparison, rules: Rules, *, level: float | None
         rules=rules,
         tests=tests.results,
         effects=measure_effects(comparison, rules, tests),
-        broken=tuple(found for variant in variants if (found := _count_broken_runs(variant)) is not None),
+        errors=tuple(found for variant in variants if (found := _count_errors(variant)) is not None),
         calls=tuple(change for variant in variants for change in _call_changes(variant)),
         collapses=tuple(dead for variant in variants if (dead := find_collapse(variant, rules)) is not None),
     )

@@ -42,10 +42,10 @@ from pytest_extract.regression.compare import (
 from pytest_extract.regression.facts import (
     OVERALL_SHARE,
     SMALLEST_FALL,
-    BrokenRuns,
     CallChange,
     Collapse,
     Effect,
+    ErrorRuns,
     Facts,
     Rules,
     Subject,
@@ -202,9 +202,10 @@ def held_runs(states: Mapping[str, CaseState]) -> dict[str, int]:
     """Return how many runs of each case of a baseline can confirm: all but the first of as many as every case has.
 
     Repeats that stop once a case is decided end sooner where they agree, so more runs than all cases have would favour
-    one outcome. A run that broke counts as had.
+    one outcome. A run that ended in error counts as had.
     """
-    fewest = min((all_of for state in states.values() if (all_of := state.runs + state.broken) > 1), default=1)
+    had = [state.runs + sum(state.errors.values()) for state in states.values()]
+    fewest = min((runs for runs in had if runs > 1), default=1)
     return {case: count for case, state in states.items() if (count := min(fewest, state.runs) - 1) > 0}
 
 
@@ -536,9 +537,9 @@ def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
     for variant in facts.comparison.variants:
         doubts += [_of(variant.label, doubt) for doubt in _doubts_by_missing_cases(variant)]
     return doubts + [
-        f"{broken_text(found)}: more than chance gives (p {_p_text(found.p)}); an outage, or the change itself: to see "
+        f"{errors_text(found)}: more than chance gives (p {_p_text(found.p)}); an outage, or the change itself: to see "
         f"which, run {_names(found.names)} again: pytest --lf"
-        for found in facts.broken
+        for found in facts.errors
         if found.p <= facts.rules.alpha
     ]
 
@@ -549,7 +550,7 @@ def _doubts_by_missing_cases(variant: VariantComparison) -> list[str]:
     lost = len(variant.of_kind(Change.LOST))
     total = lost + len(variant.compared)
     if total and lost > _MOST_LOST * total:
-        doubts.append(f"{lost} of {total} cases broke or were not run, on one side or both")
+        doubts.append(f"{lost} of {total} cases ended in error or were not run, on one side or both")
     stale = sum(row.other_code for row in variant.compared)
     if stale:
         doubts.append(
@@ -717,10 +718,10 @@ def _build_notes(variant: VariantComparison) -> list[str]:
 # names and numbers
 
 
-def broken_text(found: BrokenRuns) -> str:
-    """Return `5 of 50 cases broke, 0 before (5 BadRequestError)`."""
+def errors_text(found: ErrorRuns) -> str:
+    """Return `5 of 50 cases ended in error, 0 before (5 BadRequestError)`."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.kinds)
-    text = f"{len(found.names)} of {plural(found.cases, 'case')} broke, {found.cases_before} before"
+    text = f"{len(found.names)} of {plural(found.cases, 'case')} ended in error, {found.cases_before} before"
     return _of(found.variant, text + (f" ({kinds})" if kinds else ""))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import case_slices
-from pytest_extract.core.case_result import Attempt, CaseResult, Origin, Outcome, Variant
+from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Variant
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
@@ -66,11 +66,10 @@ class CaseState:
     `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
     in each run. `measures` has the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that of a
     call, None if unknown.
-    `broken` counts the attempts that broke, `errors` their kinds. `slices`: what the case is grouped by
-    (`case_slices`).
+    `errors` counts the attempts that ended in error, by kind. `slices`: what the case is grouped by (`case_slices`).
     `builds`: the models that served the calls, as their providers name them.
     `replayed`: every scored output came from a recording; `other_code`: some of another version of the code.
-    `lost`: there is nothing to compare (broken or not run).
+    `lost`: there is nothing to compare (error or not run).
     """
 
     SPARSE: ClassVar = True
@@ -85,7 +84,6 @@ class CaseState:
     measures: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
-    broken: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     slices: Mapping[str, Json] = field(default_factory=dict)
     origin: Origin = Origin.SAMPLE
@@ -99,10 +97,10 @@ class CaseState:
     @property
     def lost(self) -> bool:
         """Whether there is nothing to compare, because of an outage, the budget or a stop."""
-        return self.outcome in (Outcome.BROKEN, Outcome.NOT_RUN) or self.runs == 0
+        return self.outcome in (Outcome.ERROR, Outcome.NOT_RUN) or self.runs == 0
 
     def with_runs(self, start: int, stop: int) -> CaseState:
-        """Return the state of the scored runs from `start` to before `stop`, in their order; broken runs are left out.
+        """Return the state of the scored runs from `start` to before `stop`, in their order, without errors.
 
         Cost and latency stay those of all runs.
         """
@@ -115,7 +113,6 @@ class CaseState:
             failing={path: entry for path, entry in failing.items() if not all(entry.runs)},
             gates={name: runs for name, runs in gates.items() if not all(runs)},
             measures={name: values[part] for name, values in self.measures.items()},
-            broken=0,
             errors={},
         )
 
@@ -147,10 +144,9 @@ def case_state(result: CaseResult) -> CaseState:
     scored = [
         attempt
         for attempt in result.attempts
-        if attempt.score is not None and attempt.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN)
+        if attempt.score is not None and attempt.outcome not in (Outcome.ERROR, Outcome.NOT_RUN)
     ]
     scores = [attempt.score for attempt in scored if attempt.score is not None]
-    broken = [attempt for attempt in result.attempts if attempt.outcome is Outcome.BROKEN]
     mistakes = [{path: mistake for mistake in score.mistakes for path in mistake.paths} for score in scores]
     merged, failing = _merge_runs([_decided_leaves(score) for score in scores], mistakes)
     return CaseState(
@@ -164,8 +160,7 @@ def case_state(result: CaseResult) -> CaseState:
         measures=_measures_by_run(scores),
         digests=result.digests,
         known=result.known,
-        broken=len(broken) or int(result.outcome is Outcome.BROKEN),
-        errors=_error_kinds(broken, result.why if result.outcome is Outcome.BROKEN else None),
+        errors=_error_kinds(result),
         slices=case_slices(result),
         origin=result.origin,
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
@@ -267,9 +262,11 @@ def value_text(value: Json | Missing) -> str:
     return "missing" if value is MISSING else canonical_json(value)
 
 
-def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:
-    """Count what broke by kind: the name of the exception, which an error's text begins with."""
-    texts = [attempt.error or "" for attempt in broken] or ([why] if why else [])
+def _error_kinds(result: CaseResult) -> dict[str, int]:
+    """Count the errors of a case by kind: the name of the exception, which an error's text begins with."""
+    texts = [attempt.error or "" for attempt in result.attempts if attempt.outcome is Outcome.ERROR]
+    if result.outcome is Outcome.ERROR and not texts:
+        texts = [result.why or ""]
     names = [text.partition(":")[0].strip().split(".") for text in texts]
     return Counter(each[-1] if all(map(str.isidentifier, each)) else "other error" for each in names)
 

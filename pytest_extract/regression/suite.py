@@ -31,7 +31,7 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
     """Compare each variant's means with the thresholds (measure -> lowest mean that passes).
 
     Each comes as passed or not, and a text; what passed first. A mean is over scored cases, each the mean of its
-    repeats; cases that broke or were not run do not count, nor do those that are no samples, where some are. A run
+    repeats; cases in error or not run do not count, nor do those that are no samples, where some are. A run
     without a scored case does not pass. Raises ConfigError, with the nearest name, for a measure that no case has.
     """
     scored: dict[str, list[Mapping[str, float]]] = {}

@@ -100,7 +100,7 @@ def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
 
 def variant_part(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> Part:
     """Return the aggregates of one variant; with a verbosity, every field pattern."""
-    counts = {"scored": run.scored, "broken": run.broken, "not run": run.not_run}
+    counts = {"scored": run.scored, "in error": run.errors, "not run": run.not_run}
     outcomes = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count or name == "scored")
     name = f"{safe_prose(standing.variant)}: " if standing.variant else ""
     measures = {name: (means.plain, means.weighted) for name, means in run.measures.items()}
@@ -164,7 +164,7 @@ def _sob_tables(run: RunAggregate, standing: Standing) -> Iterator[Table]:
 
 
 _PLACE: Final = (
-    *(Column(name, _count) for name in ("cases", "passed", "broken", "not run")),
+    *(Column(name, _count) for name in ("cases", "passed", "error", "not run")),
     *(Column(name, "{:.3g}".format) for name in ("$ a call", "s a call")),
 )
 
@@ -418,7 +418,7 @@ def _rate_cells(rates: Rates) -> tuple[object, ...]:
     return valid, rates.pass_rate, passed, rates.accuracy_on_valid
 
 
-_OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
+_OUTCOMES: Final = (Outcome.ERROR, Outcome.NOT_RUN)
 """Outcomes that have a column where some case has them: such cases are in no rate and no mean."""
 _STRUCT: Final = ("precision", "recall", "f1")
 _CASE_VIEWS: Final[Mapping[str, tuple[tuple[Column, ...], Sequence[str]]]] = {
@@ -446,7 +446,7 @@ def _columns(table: SliceTable, view: str) -> tuple[Sequence[Column], Callable[[
         counts = (each.cases, *(each.outcomes.get(one, 0) for one in outcomes))
         return *counts, *rates, *(means.get(name) for name in measures)
 
-    counted = ("cases", *(str(one).replace("_", " ") for one in outcomes))
+    counted = ("cases", *(one.text for one in outcomes))
     return (*(Column(name, _count) for name in counted), *columns), cells
 
 

@@ -70,7 +70,7 @@ def problems_of(run: RunReport) -> list[Problem]:
         text = "; ".join([part for part in (head.text, *head.reasons) if part])
         problems.append(Problem(level="error", title=head.word, text=_clean(text), key=head.word))
     levels: dict[Outcome, Level] = {
-        Outcome.BROKEN: "error",
+        Outcome.ERROR: "error",
         Outcome.FAILED: "error" if run.gate == "case" else "warning",
         Outcome.NOT_RUN: "warning",
     }
@@ -211,7 +211,7 @@ _FORMULA: Final = frozenset("=+-@\t\n＝＋－＠")  # noqa: RUF001 - the full-w
 
 
 def csv_table(run: RunReport) -> str:
-    """Write all leaf results; a case without any (broken, not run) has one row with empty columns.
+    """Write all leaf results; a case without any (error, not run) has one row with empty columns.
 
     Each tag or dimension that splits the run is one more column, with the slice of the case or of the value.
 

@@ -159,7 +159,7 @@ def _escape_markup(text: str) -> str:
 MOST_CHARACTERS: Final = 14_000
 """Of the whole text: less than 4,000 tokens of a usual tokenizer."""
 _MOST_EXAMPLES: Final = 3
-_MOST_MENDED: Final = 5
+_MOST_FIXED: Final = 5
 _MOST_NODEIDS: Final = 8
 _MOST_NAMING: Final = 4
 """Lines of a prompt that name a field."""
@@ -182,7 +182,7 @@ def agent_report(run: RunReport) -> str:
     fine = [f"`{_name(name)}`" for name, tally in run.totals.fields.items() if not tally.wrong]
     right = f"These fields are right in every readable output: {listed(fine, _MOST_RIGHT)}.\n\n" if fine else ""
     reasons = [f"- {_plain(text)}" for text in first_of(head.reasons, _MOST_EXAMPLES)]
-    text = "\n".join([f"# {head.word}: {_plain(head.text)}", *reasons, "", _PREAMBLE, *_to_mend(run), ""])
+    text = "\n".join([f"# {head.word}: {_plain(head.text)}", *reasons, "", _PREAMBLE, *_to_fix(run), ""])
     end = (
         f"## What must not get worse\n\n{right}After a change, run all cases: `pytest`, with "
         "`--extract-gate=regression` where there is a baseline.\n"
@@ -207,14 +207,14 @@ def _plain(text: str) -> str:
     return safe_prose(shorten(text, _SENTENCE))
 
 
-def _to_mend(run: RunReport) -> list[str]:
-    """List the mistakes in case files, and what broke."""
-    broken = (result.why or "?" for result in run.results if result.outcome is Outcome.BROKEN)
-    texts = [*(row for text in run.mistakes for row in text.splitlines()), *dict.fromkeys(broken)]
+def _to_fix(run: RunReport) -> list[str]:
+    """List the mistakes in case files, and the errors."""
+    errors = (result.why or "?" for result in run.results if result.outcome is Outcome.ERROR)
+    texts = [*(row for text in run.mistakes for row in text.splitlines()), *dict.fromkeys(errors)]
     if not texts:
         return []
-    title = "Case files with mistakes, and cases that broke, say nothing about the extraction; mend them first:"
-    return [title, *(f"- {_plain(text)}" for text in first_of(texts, _MOST_MENDED)), ""]
+    title = "Case files with mistakes, and cases in error, say nothing about the extraction; fix them first:"
+    return [title, *(f"- {_plain(text)}" for text in first_of(texts, _MOST_FIXED)), ""]
 
 
 def _other_causes(run: RunReport) -> list[tuple[str, list[CaseResult]]]:

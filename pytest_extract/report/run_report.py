@@ -28,8 +28,8 @@ from pytest_extract.regression.gate import (
     EXIT_WORSE,
     Answer,
     GateDecision,
-    broken_text,
     call_text,
+    errors_text,
     exit_status,
     interval_text,
     spent_text,
@@ -113,11 +113,11 @@ class Headline:
 
 
 def headline(run: RunReport) -> Headline:
-    """Summarize a run under its gate. Broken cases and case files with errors fail the run under every gate."""
+    """Summarize a run under its gate. Cases in error and case files with mistakes fail the run under every gate."""
     tone: Tone
     texts: list[str]
-    broken, left = _unexpected(run, Outcome.BROKEN), run.totals.outcomes[Outcome.NOT_RUN]
-    problems = [f"{_count_of_cases(broken.total(), run)} broken"] if broken else []
+    errors, left = _unexpected(run, Outcome.ERROR), run.totals.outcomes[Outcome.NOT_RUN]
+    problems = [f"{_count_of_cases(errors.total(), run)} in error"] if errors else []
     problems += auto_accept_problems(run.totals, run.gate, run.inconclusive)
     problems += [f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else []
     doubts = [f"{_count_of_cases(left, run)} not run"] if left else []
@@ -202,13 +202,13 @@ def _passed_text(run: RunReport) -> str:
 def next_steps(run: RunReport) -> list[str]:
     """Return what to do about a run that is not green, the most urgent first; nothing about a green one."""
     totals, answer = run.totals, None if run.judged is None else run.judged.answer
-    broken, left = totals.outcomes[Outcome.BROKEN], totals.outcomes[Outcome.NOT_RUN]
+    errors, left = totals.outcomes[Outcome.ERROR], totals.outcomes[Outcome.NOT_RUN]
     steps = []
     if run.mistakes:
         steps.append("Correct the case files with mistakes: their cases are in no number of this report.")
-    if broken:
-        what = f"{plural(broken, 'case')} (the extractor, its model or the judge)"
-        steps.append(f"Mend what broke {what}, and run `pytest --lf`: broken cases say nothing about the quality.")
+    if errors:
+        what = f"{plural(errors, 'case')} (of the extractor, its model or the judge)"
+        steps.append(f"Fix the errors of {what}, and run `pytest --lf`: an error says nothing about the quality.")
     bad = worst_patterns(totals.fields)
     if bad and len(totals.variants) == 1 and headline(run).tone != "good":
         name, tally = bad[0]
@@ -343,10 +343,10 @@ def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
 
 
 def basis_texts(decision: GateDecision) -> list[str]:
-    """Return what a confirmation took, how many runs each side has, what broke, and what a call costs and takes."""
+    """Return what a confirmation took, how many runs each side has, errors, and what a call costs and takes."""
     texts = [] if decision.confirmation is None else [spent_text(decision.confirmation)]
     texts += [runs_text(effect) for effect in decision.effects if effect.bounds is not None]
-    found = [broken_text(broken) for broken in decision.broken]
+    found = [errors_text(each) for each in decision.errors]
     texts += [text for text in found if not any(text in reason for reason in decision.reasons)]
     calls = [
         call_text(change)

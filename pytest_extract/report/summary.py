@@ -49,7 +49,7 @@ def measure_text(name: str, value: float) -> tuple[str, str]:
 def reason_of(result: CaseResult) -> str:
     """Return why a case is not green: the bounds that it misses, or why there is no result."""
     bounds = "; ".join(breach.message for breach in result.breaches)
-    return bounds or result.why or str(result.outcome).replace("_", " ")
+    return bounds or result.why or result.outcome.text
 
 
 _BESIDE_FIELDS: Final = frozenset(
@@ -227,8 +227,9 @@ def _means(cases: Sequence[tuple[bool, dict[str, float]]]) -> dict[str, float]:
 class RunTotals:
     """The cases of a run.
 
-    `variants` by label. `fields`: leaf results by pattern. `unusable`: failures of outputs. `reasons`: why cases were
-    broken or not run, and what of their requests was changed for a model. `remarks`: what else cases are named for.
+    `variants` by label. `fields`: leaf results by pattern. `unusable`: failures of outputs. `reasons`: why cases ended
+    in error or were not run, and what of their requests was changed for a model. `remarks`: what else cases are named
+    for.
     `rules`: of each rule across fields, the cases of the outputs in each status.
     `repeated`: whether a case was run twice. `apart`: the number of cases that are no samples, by origin.
     """
@@ -279,7 +280,7 @@ class RunTotals:
             for leaf in score.leaves:
                 if not is_covered(leaf, result.known):
                     self.fields.setdefault(leaf.pattern, PatternCounts()).add(result, leaf)
-        if result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+        if result.outcome in (Outcome.ERROR, Outcome.NOT_RUN):
             self.reasons[str(result.outcome)][_why(result)] += 1
         self.reasons[_CHANGED].update({text for attempt in result.attempts for text in attempt.adjustments})
         for head, remark in _REMARKS.items():
@@ -306,7 +307,7 @@ _CHANGED: Final = "requests changed"
 
 
 def _why(result: CaseResult) -> str:
-    """Return why a case was broken or not run; what to do about a missing judge is told once for all cases."""
+    """Return why a case ended in error or was not run; what to do about a missing judge is told once for all cases."""
     why = result.why or "?"
     return f"no judge for semantic comparisons: {GIVE_A_JUDGE}" if why.startswith(WITHOUT_JUDGE) else why
 
@@ -324,7 +325,7 @@ _LONGEST_REASON: Final = 300
 _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
     Outcome.FAILED: "bad",
-    Outcome.BROKEN: "warn",
+    Outcome.ERROR: "warn",
     Outcome.NOT_RUN: "warn",
 }
 
@@ -342,7 +343,7 @@ def summary_lines(
     golds: bool = True,
     diffs: bool = True,
 ) -> list[Line]:
-    """Summarize a run. Broken cases and cases not run are counted apart and take no part in any measure.
+    """Summarize a run. Cases in error and cases not run are counted apart and take no part in any measure.
 
     `totals`: those of `results`, if the caller has them. `reruns`: spent before reruns. `expected`: number of cases
     that fail as an xfail mark expects. `fields`: list the worst field patterns, too. `golds`: every case has one to be
@@ -374,7 +375,8 @@ def _cases_line(totals: RunTotals, expected: int) -> Line:
     parts: list[str | Span] = [Span(plural(totals.cases, "case"), "head")]
     for outcome, style in _OUTCOME_STYLE.items():
         if count := totals.outcomes[outcome]:
-            parts += [", " if len(parts) > 1 else ": ", Span(f"{count:,} {str(outcome).replace('_', ' ')}", style)]
+            text = plural(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.text}"
+            parts += [", " if len(parts) > 1 else ": ", Span(text, style)]
     if expected:
         parts.append(f" ({expected:,} as an xfail mark says)")
     return line(*parts, *(f"; {' '.join(measure_text(name, value))}" for name, value in totals.means.items()))
@@ -388,7 +390,7 @@ def variant_table(variants: Mapping[str, VariantTotals]) -> Table:
         figures = [f"{count:,}" for count in (counts.total(), *(counts[each] for each in _OUTCOME_STYLE))]
         scores = [measure_text(name, means[name])[1] if name in means else "-" for name in MEASURES]
         rows.append((label, *figures, *scores, variant.spending.cost_text))
-    outcomes = [str(each).replace("_", " ") for each in _OUTCOME_STYLE]
+    outcomes = (each.text for each in _OUTCOME_STYLE)
     return Table(("", "cases", *outcomes, *(measure_text(name, 0.0)[0] for name in MEASURES), "cost"), rows)
 
 
@@ -440,9 +442,9 @@ def _kinds_lines(head: str, kinds: Mapping[str, int], style: Style, width: int) 
 
 
 def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
-    """List why outputs were not scored, why cases were broken or not run, and what requests could not ask for."""
+    """List why outputs were not scored, why cases ended in error or were not run, what requests could not ask for."""
     lines = _kinds_lines("unusable outputs", totals.unusable, "bad", width)
-    for title in (str(Outcome.BROKEN), str(Outcome.NOT_RUN), _CHANGED):
+    for title in (Outcome.ERROR, Outcome.NOT_RUN, _CHANGED):
         reasons = totals.reasons[title].most_common()
         texts = [f"{plural(count, 'case')}: {reason}" for reason, count in reasons[:_MOST]]
         left = sum(count for _, count in reasons[_MOST:])
@@ -618,7 +620,7 @@ _WITHOUT = "without-"
 def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
     """Set values that are invented where they are absent beside those that are found, and altered beside plain cases.
 
-    Nothing for a run without altered documents. A case that broke or was not run is in no row.
+    Nothing for a run without altered documents. A case in error or not run is in no row.
     """
     scored = [result for result in results if result.scores]
     plain = {(each.file, each.case_id, each.variant.label): each for each in scored if not each.altered}

@@ -67,7 +67,7 @@ def call(run):
 
 def test_report_tells_what_every_system_reports(call):
     ended = call("report run.jsonl")
-    assert "m/one: 5 cases: 3 scored, 1 broken, 1 not run" in ended.out
+    assert "m/one: 5 cases: 3 scored, 1 in error, 1 not run" in ended.out
     for row in (
         "measure mean 95 % weighted 95 %",
         "pass_rate 0.5333 0 - 1 0.4667 0 - 1",
@@ -111,7 +111,7 @@ def test_report_as_a_file(call, name, beginning):
 
 def test_report_as_json_has_the_values_of_its_tables(call):
     (variant,) = call("report run.jsonl --json").json
-    counts = {"variant": "m/one", "cases": 5, "scored": 3, "broken": 1, "not run": 1}
+    counts = {"variant": "m/one", "cases": 5, "scored": 3, "in error": 1, "not run": 1}
     assert {name: variant[name] for name in counts} == counts
     tables = {next(iter(table["rows"][0])): table for table in variant["tables"]}
     f1 = next(row for row in tables["measure"]["rows"] if row["measure"] == "f1")
@@ -132,7 +132,7 @@ def test_report_as_json_has_the_values_of_its_tables(call):
 
 
 def test_a_run_that_only_broke_is_reported(call):
-    assert call("report r.jsonl", [result("a", outcome=Outcome.BROKEN)]).out.startswith("1 case: 0 scored, 1 broken\n")
+    assert call("report r.jsonl", [result("a", outcome=Outcome.ERROR)]).out.startswith("1 case: 0 scored, 1 in error\n")
     assert "(no model)" in call("leaderboard r.jsonl").out
 
 
@@ -174,7 +174,7 @@ ONE = of_variant("m/one", RUN)
 @pytest.mark.parametrize(
     ("files", "rows"),
     [
-        ({"again": [*ONE, replace(ONE[0], attempts=(), outcome=Outcome.BROKEN)]}, [("m/one", 5, 2)]),
+        ({"again": [*ONE, replace(ONE[0], attempts=(), outcome=Outcome.ERROR)]}, [("m/one", 5, 2)]),
         ({"run": ONE, "two": better("m/one")}, [("m/one (two)", 5, 5), ("m/one (run)", 5, 3)]),
         ({"run": ONE, "./run": ONE}, [("m/one", 5, 3)]),
         ({"one": ONE[:2], "two": ONE[2:]}, [("m/one", 5, 3)]),
@@ -282,7 +282,7 @@ def test_files_have_the_slices_in_the_numbers_of_the_system(call):
 def test_slices_count_what_broke_and_the_cases_that_the_report_counts(call):
     rows = call("report r.jsonl --by modality", [scored("a", GOLD), broken("b", "down"), broken("c", "down")]).rows
     assert rows[1:] == [
-        "modality cases passed broken valid pass rate fields on valid f1",
+        "modality cases passed error valid pass rate fields on valid f1",
         "text 3 1 2 1 of 1 100 % 3 of 3 100 % 1",
     ]
     made = [

@@ -46,7 +46,7 @@ TEXT = json.dumps(GOLD)
 
 @dataclass(frozen=True)
 class Output:
-    """One output: how it is made, and the kinds that it may get: failure kinds, `scored`, `broken`; empty: any."""
+    """One output: how it is made, and the kinds that it may get: failure kinds, `scored`, `error`; empty: any."""
 
     name: str
     make: Callable[[], Any]
@@ -184,8 +184,8 @@ def _small() -> None:
     _add("XML", lambda: "<invoice><vendor>ACME</vendor></invoice>", "no_json")
     _add("YAML", lambda: "vendor: ACME GmbH\ntotal: 12.5\n", "no_json")
     _add("CSV", lambda: "vendor,total\nACME,12.5\n", "no_json")
-    _add("a set", lambda: {1, 2}, "malformed_json broken")
-    _add("an object", object, "malformed_json broken")
+    _add("a set", lambda: {1, 2}, "malformed_json error")
+    _add("an object", object, "malformed_json error")
     _add("a dict of another class", lambda: _Mapping(GOLD))
     _add("a tuple", lambda: (1, 2))
     _add("keys that are no texts", lambda: {1: 2, None: 3})
@@ -307,7 +307,7 @@ def judged(output: Output) -> dict[str, Any]:
     made = output.make()
     size = len(made) if isinstance(made, str | bytes) else 0
     memory, begin = peak_mb(), cpu_s()
-    kind, tell = "broken", 0.0
+    kind, tell = "error", 0.0
     try:
         score = scorer.score_text(GOLD, made, repair=output.repair, finish_reason=output.finish_reason)
         taken = cpu_s() - begin

@@ -73,7 +73,7 @@ class Behaviour:
 
 
 def broken(name: str, reply: Reply, calls: int = ATTEMPTS) -> Behaviour:
-    return Behaviour(name, [reply], "broken", None, calls)
+    return Behaviour(name, [reply], "error", None, calls)
 
 
 def mended(name: str, *before: Reply) -> Behaviour:
@@ -126,7 +126,7 @@ BEHAVIOURS = (
     broken("shape: an error with status 200", Reply(body={"error": {"message": "overloaded", "type": "error"}})),
     broken("shape: nested 100,000 deep", Reply(body="[" * 100_000)),
     Behaviour("shape: no usage", [Reply(body={k: v for k, v in GOOD.body.items() if k != "usage"})], "passed"),
-    Behaviour("shape: usage of texts", [shaped(usage=NO_NUMBERS)], "passed broken", None, ATTEMPTS),
+    Behaviour("shape: usage of texts", [shaped(usage=NO_NUMBERS)], "passed error", None, ATTEMPTS),
     bad("context_length", "context length", context_length()),
     bad("empty_response", "empty answer", empty()),
     bad("empty_response", "content null", message(None)),

@@ -68,7 +68,7 @@ def test_a_model_is_called_where_there_is_no_extractor(write_case, run, llm_serv
     told = [
         "  truncated_json: cut at the token limit (finish_reason=length)*",
         "  refusal: *I cannot*",
-        "BROKEN: *Incorrect API key*",
+        "ERROR: *Incorrect API key*",
         "  empty_response: *",
         "  context_length:*",
         "  schema_rejected:*",
@@ -215,7 +215,7 @@ def test_a_run_ends_such_calls_of_each_model_and_tells_their_cause_once(write_do
     models = [f"--extract-model=openai/{name}" for name in errors]
     result = run(*models, ONE_BY_ONE, "-q", failed=6 * len(errors))
     assert Counter(request.body["model"] for request in llm_server.requests) == dict.fromkeys(errors, 3)
-    told = [f"BROKEN: openai/{name}: *{message}*" for name, (_, message) in errors.items()]
+    told = [f"ERROR: openai/{name}: *{message}*" for name, (_, message) in errors.items()]
     result.stdout.fnmatch_lines_random(told)
     assert result.stdout.str().count("5 more cases failed for the same reason: ") == len(errors)
     assert result.stdout.str().count("\nno call of this model can succeed: ") == len(errors)
@@ -242,7 +242,7 @@ def test_a_key_that_is_not_set_is_named_at_once(write_documents, run, llm_server
     write_documents(20)
     for change in (lambda name: monkeypatch.setenv(name, ""), monkeypatch.delenv):
         change("OPENAI_API_KEY")
-        told = [f"BROKEN: {MODEL}: OPENAI_API_KEY is not set (*", "19 more cases failed*"]
+        told = [f"ERROR: {MODEL}: OPENAI_API_KEY is not set (*", "19 more cases failed*"]
         assert run(ASKED, "-q", failed=20, lines=told).duration < 20
     assert llm_server.requests == []
 
@@ -253,7 +253,7 @@ def test_an_unreachable_host_is_tried_a_little(write_documents, run, monkeypatch
         for name, value in gone.env.items():
             monkeypatch.setenv(name, value)
     write_documents(20)
-    told = [f"BROKEN: {MODEL} after 3 attempts: *(ConnectionRefusedError: *", "19 more cases failed*"]
+    told = [f"ERROR: {MODEL} after 3 attempts: *(ConnectionRefusedError: *", "19 more cases failed*"]
     assert run(ASKED, "-q", failed=20, lines=told).duration < 30
 
 

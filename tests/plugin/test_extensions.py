@@ -132,7 +132,7 @@ def clumsy(results, transformed):
     write_case("a", {"name": ""}, schema=named("exact"), **keys)
     write_case("b", {"name": ""}, schema=named("exact"), **keys, post_process=nulls)
     write_case("c", post_process="clumsy")
-    run(failed=2, passed=1, lines=["*BROKEN*", "*the post-processor 'clumsy' broke: TypeError*"])
+    run(failed=2, passed=1, lines=["*ERROR*", "*the post-processor 'clumsy' broke: TypeError*"])
 
 
 def test_the_fixture_gives_them_to_plain_tests(pytester, run):

@@ -162,7 +162,7 @@ def test_what_an_exception_and_a_log_hold_can_harm_no_terminal_and_no_report(
     result = pytester.runpytest_subprocess("--junitxml=out.xml", *workers)
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines([r"E * ValueError: boom \ud800 \x1b?2J", r"*log \ud800 \x1b?31m"])
-    result.stdout.fnmatch_lines_random([r"BROKEN ?.extract.yaml::? - and 1 more case: ValueError: boom \ud800 \x1b?2J"])
+    result.stdout.fnmatch_lines_random([r"ERROR ?.extract.yaml::? - and 1 more case: ValueError: boom \ud800 \x1b?2J"])
     assert text_of(pytester, "out.xml").count("boom") >= 2
 
 
@@ -236,7 +236,7 @@ def test_a_fixture_that_is_not_there_is_told_at_the_case(write_case, write_extra
     write_case("below")
     result = run(errors=2)
     told = ["file */below.extract.yaml, line 1", "E * fixture 'gone' not found", "E * fixture 'missing' not found"]
-    told += ["*direct.extract.yaml:1", "broken: 1 case: fixture 'gone' not found"]
+    told += ["*direct.extract.yaml:1", "error: 1 case: fixture 'gone' not found"]
     result.stdout.fnmatch_lines_random(told)
     result.stdout.no_fnmatch_line("*source code not available*")
 
@@ -262,7 +262,7 @@ def broken(write_case, write_extractor):
 @pytest.mark.parametrize("args", [[], ["-n1"], ["--tb=long"], ["--tb=short"], ["--tb=line"], ["--tb=no"]], ids=str)
 def test_many_cases_of_one_cause_are_few_lines(pytester, broken, run, args):
     broken(40)
-    told = "BROKEN c*.extract.yaml::c* - and 39 more cases: ConnectionError: provider is down"
+    told = "ERROR c*.extract.yaml::c* - and 39 more cases: ConnectionError: provider is down"
     result = run("-q", "--junitxml=out.xml", *args, failed=40, lines=told)
     lines = [line for line in result.outlines if "bringing up nodes" not in line]
     assert len([line for line in lines if line.startswith("39 more cases failed")]) == (args != ["--tb=no"])

@@ -106,7 +106,7 @@ def test_an_output_of_a_type_that_json_does_not_have_breaks_the_case(write_case,
     write_extractor('return {"vendor": "x", "total": 1, "items": [{"name": {1}}]}')
     write_case("acme")
     told = "returned no JSON: at items[[]0[]].name, a value of type set is no JSON value; return a *"
-    run(failed=1, lines=[f"*BROKEN: the extractor {told}", "1 case: 1 broken*"])
+    run(failed=1, lines=[f"*BROKEN: the extractor {told}", "1 case: 1 error*"])
 
 
 def test_a_declined_document_fails_its_case_and_is_replayed(pytester, write_case, write_extractor, calls, run):
@@ -120,7 +120,7 @@ def test_a_declined_document_fails_its_case_and_is_replayed(pytester, write_case
     told += [f"unusable outputs: {', '.join(f'1 {kind}' for kind in kinds)}"]
     live = ["--extract-record=once", "--extract-report=r.jsonl", "--extract-budget=1", "--extract-concurrency=1"]
     for args in (live, ["--extract-record=none"], ["--extract-from=r.jsonl"]):
-        run(*args, failed=4, lines=told).stdout.no_fnmatch_line("*BROKEN*")
+        run(*args, failed=4, lines=told).stdout.no_fnmatch_line("*ERROR*")
     assert calls() == 4
     scores = [each.attempts[0].score for each in results(pytester)]
     assert [(score.failure.kind, score.measures["pass_rate"]) for score in scores] == [(kind, 0.0) for kind in kinds]
@@ -141,10 +141,10 @@ def test_without_an_extractor_one_error_says_what_to_write(write_case, run):
 def test_a_failing_fixture_is_an_error_of_its_cases(pytester, write_case, run):
     pytester.makeconftest("import pytest\n@pytest.fixture\ndef extractor():\n    raise RuntimeError('no key')")
     write_case("acme")
-    result = run("--extract-report=r.jsonl", errors=1, lines=["*raise RuntimeError('no key')*", "1 case: 1 broken"])
+    result = run("--extract-report=r.jsonl", errors=1, lines=["*raise RuntimeError('no key')*", "1 case: 1 error"])
     for frames in ("*_pytest?fixtures.py*", "*pluggy?_callers.py*"):
         result.stdout.no_fnmatch_line(frames)
-    assert results(pytester)[0].outcome == "broken"
+    assert results(pytester)[0].outcome == "error"
 
 
 def test_a_raising_extractor_breaks_its_case_only(write_case, write_extractor, add_to_conftest, run):
@@ -153,13 +153,13 @@ def test_a_raising_extractor_breaks_its_case_only(write_case, write_extractor, a
     write_case("bad", "boom")
     write_case("good")
     told = [
-        "BROKEN: the extractor raised; this case says nothing about the extraction",
+        "ERROR: the extractor raised; this case says nothing about the extraction",
         "*return helper(document) if*",
         "conftest.py:*",
         "*return {'vendor': 1}?'total'?*",
         "E *KeyError: 'total'",
-        "2 cases: 1 passed, 1 broken*",
-        "broken: 1 case: KeyError: 'total'",
+        "2 cases: 1 passed, 1 error*",
+        "error: 1 case: KeyError: 'total'",
         "BROKEN bad.extract.yaml::bad - KeyError: 'total'",
     ]
     assert "call_extractor" not in run(passed=1, failed=1, lines=told).stdout.str()
@@ -179,7 +179,7 @@ def test_a_raising_coroutine_shows_the_user_s_frames_as_tb_says(pytester, write_
         """
     )
     write_case("acme")
-    text = run(f"--tb={style}", lines=["BROKEN acme.extract.yaml::acme - ValueError: late"]).stdout.str()
+    text = run(f"--tb={style}", lines=["ERROR acme.extract.yaml::acme - ValueError: late"]).stdout.str()
     assert ('raise ValueError("late")' in text) == (style not in {"line", "no"})
     if style != "native":
         assert "futures" not in text

@@ -234,7 +234,7 @@ def test_a_time_out_breaks_the_case(write_case, write_extractor, run):
     write_extractor("time.sleep(3600)", fixture="")  # of each case its own: no thread goes on
     for name in ("slow", "slow2"):
         write_case(name, marks=["timeout(1, method='signal', func_only=True)"])
-    run("-p", "timeout", failed=2, lines=["2 cases: 2 broken", "broken: 2 cases: Failed: Timeout*"])
+    run("-p", "timeout", failed=2, lines=["2 cases: 2 errors", "error: 2 cases: Failed: Timeout*"])
 
 
 def test_an_extractor_that_skips_skips_the_case(write_case, write_extractor, run):

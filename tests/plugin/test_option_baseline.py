@@ -115,7 +115,7 @@ def test_a_hard_rule_needs_no_statistics_and_an_outage_is_no_regression(suite):
     run(UPDATE)
     run(GATE, "--extract-rule=max_fallen=1", total=[0], status=GREEN)
     run(GATE, "--extract-rule=max_fallen=0", total=[0], status=RED)
-    down = run(GATE, "--tb=no", down=[1], status=RED, lines=["BROKEN *::c1 - *"])  # which says so itself
+    down = run(GATE, "--tb=no", down=[1], status=RED, lines=["ERROR *::c1 - *"])  # which says so itself
     down.stdout.no_fnmatch_line("WORSE. *")
 
 

@@ -84,7 +84,7 @@ def test_the_prompt_of_the_past_run_stays_the_prompt_of_its_outputs(pytester, wr
 def test_an_extractor_that_had_raised_is_broken_again(pytester, run, write_extractor):
     write_extractor("raise ValueError('down')")
     pytester.runpytest("--extract-report=broken.jsonl")
-    lines = ["BROKEN: broken in the past run: ValueError: down", "2 cases: 2 broken"]
+    lines = ["ERROR: an error in the past run: ValueError: down", "2 cases: 2 errors"]
     run("--extract-from=broken.jsonl", failed=2, lines=lines)
 
 

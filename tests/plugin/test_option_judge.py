@@ -58,17 +58,17 @@ def judged(write_case):
 )
 def test_deciding_without_a_model(run, judged, mode, output, outcome):
     judged(output)
-    run(f"--extract-judge={mode}", **{outcome: 1}).stdout.no_fnmatch_line("*broken*")
+    run(f"--extract-judge={mode}", **{outcome: 1}).stdout.no_fnmatch_line("*error:*")
 
 
 def test_a_comparison_that_needs_a_judge_is_an_error_without_one(run, judged):
     judged(OTHER)
     lines = [
-        "BROKEN: *",
+        "ERROR: *",
         "  no judge for 2 comparisons: a, b",
-        "1 case: 1 broken",
-        "broken: 1 case: no judge for semantic comparisons: give*",
-        "BROKEN acme.extract.yaml::acme - no judge for 2 comparisons: a, b",
+        "1 case: 1 error",
+        "error: 1 case: no judge for semantic comparisons: give*",
+        "ERROR acme.extract.yaml::acme - no judge for 2 comparisons: a, b",
     ]
     run(failed=1, lines=lines).stdout.no_fnmatch_line("*judge_error*")
 
@@ -78,7 +78,7 @@ def test_a_missing_judge_is_said_once_a_session(pytester, judged, args):
     for number in range(4):
         judged(OTHER, f"c{number}")
     text = pytester.runpytest(*args, "--extract-report=r.md", "--extract-report=r.html").stdout.str()
-    broken = "broken: 4 cases: no judge for semantic comparisons"
+    broken = "error: 4 cases: no judge for semantic comparisons"
     flat, markdown = (" ".join(each.split()) for each in (text, text_of(pytester, "r.md")))
     assert flat.count("--extract-judge-model=PROVIDER/NAME") == flat.count("--extract-judge=exact or fuzzy") == 1
     assert flat.count(broken) == markdown.count(broken) == 1
@@ -152,9 +152,9 @@ def test_what_is_judged_ahead_is_counted_too(run, judged, llm_server: LlmServer)
 def test_a_judge_that_is_down_breaks_the_case(pytester, run, judged, llm_server: LlmServer):
     llm_server.otherwise = server_error(400)
     judged(OTHER)
-    lines = ["  a, b: the judge could not be asked: *", "1 case: 1 broken"]
+    lines = ["  a, b: the judge could not be asked: *", "1 case: 1 error"]
     run(BY_MODEL, "--extract-report=r.jsonl", failed=1, lines=lines)
-    assert [each.outcome for each in results(pytester)] == ["broken"]
+    assert [each.outcome for each in results(pytester)] == ["error"]
 
 
 def test_people_s_verdicts_win_and_stand_in_one_place(pytester, run, judged, llm_server: LlmServer):

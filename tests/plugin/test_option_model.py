@@ -48,7 +48,7 @@ def test_every_case_runs_once_per_model_taking_turns(pytester, run):
     assert ids(pytester, *MODELS, "a.extract.yaml::a[bad]") == ["a[bad"]
     lines = [
         "4 cases: 2 passed, 2 failed; *",
-        "  *cases *passed *failed *broken *not run fields right *f1 *cost",
+        "  *cases *passed *failed *error *not run fields right *f1 *cost",
         "  bad *2 *0 *2 *0 *0 *66.7 % *",
         "  good/one *2 *2 *0 *0 *0 *100 % *1 *",
     ]

@@ -90,7 +90,7 @@ def test_none_says_why_nothing_fresh_is_there_and_new_records_it_again(pytester,
     pytester.runpytest("--extract-record=once")
     (pytester.path / "p.md").write_text("one\n2\n", encoding="utf-8")
     why = "recorded for prompt p.md (*), now p.md (*); renew it with: pytest *a.extract.yaml::a* --extract-record=new"
-    run("--extract-record=none", failed=1, lines=[f"BROKEN: no fresh recording of a.extract.yaml::a: {why}"])
+    run("--extract-record=none", failed=1, lines=[f"ERROR: no fresh recording of a.extract.yaml::a: {why}"])
     run("--extract-record=new", passed=1)
     assert calls() == 2
     assert len(recordings()) == 1
@@ -124,7 +124,7 @@ def test_parameters_are_json_or_a_mistake(pytester, run, write_case, mode, param
     write_case("a")
     result = run(f"--extract-record={mode}", passed=told is None, failed=told is not None)
     if told is not None:
-        shows(result, f"broken: 1 case: {told}")
+        shows(result, f"error: 1 case: {told}")
 
 
 @pytest.mark.parametrize("mode", ["new", "all"])  # tests of reports have `once`, beside all else that is written
@@ -169,7 +169,7 @@ def test_outputs_of_other_code_are_told_or_refused(pytester, run, write_case, ar
     pytester.makeconftest(ECHO.replace("return document.text", "return '{}'"))
     lines = ["2 times: an output is recorded by other code (conftest.py); --extract-record=all renews what it replays"]
     run(f"--extract-record={args[0]}", *args[1:], passed=2, lines=lines)
-    other = "BROKEN: this output was recorded by other code (conftest.py); renew it with --extract-record=all, or *"
+    other = "ERROR: this output was recorded by other code (conftest.py); renew it with --extract-record=all, or *"
     run("--extract-record=none", failed=2, lines=[other])
     for mode in ("all", "none"):
         run(f"--extract-record={mode}", failed=2).stdout.no_fnmatch_line("*other code*")

@@ -19,8 +19,8 @@ TWO_OF_THREE = {"of": 3, "pass": 2}
         pytest.param(3, "good good good", "passed", 3, id="all-of-three"),
         pytest.param(3, "bad good good", "failed", 1, id="one-is-enough-to-fail"),
         pytest.param(TWO_OF_THREE, "raise good good", "passed", 3, id="broken-but-passed"),
-        pytest.param(TWO_OF_THREE, "raise good bad", "broken", 3, id="broken-decides-nothing"),
-        pytest.param(TWO_OF_THREE, "bad raise bad", "broken", 2, id="could-still-have-passed"),
+        pytest.param(TWO_OF_THREE, "raise good bad", "error", 3, id="broken-decides-nothing"),
+        pytest.param(TWO_OF_THREE, "bad raise bad", "error", 2, id="could-still-have-passed"),
         pytest.param({"of": 2, "pass": 1}, "bad bad", "failed", 2, id="none"),
     ],
 )
@@ -41,7 +41,7 @@ def test_k_of_n(pytester, write_case, repeat, outcomes, verdict, made):
 
 @pytest.mark.parametrize(
     ("outcomes", "verdict", "made"),
-    [("good good good", "passed", 2), ("raise good bad", "broken", 3), ("bad bad good", "failed", 2)],
+    [("good good good", "passed", 2), ("raise good bad", "error", 3), ("bad bad good", "failed", 2)],
 )
 def test_a_run_calls_no_more_often_than_it_takes_to_decide(
     pytester, run, write_case, write_extractor, calls, outcomes, verdict, made

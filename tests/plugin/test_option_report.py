@@ -85,7 +85,7 @@ def test_a_case_without_values_is_a_row_of_csv(pytester, two_cases, write_extrac
     pytester.runpytest("--extract-report=r.csv")
     rows = csv.DictReader(text_of(pytester, "r.csv").splitlines())
     found = [(row["case"], row["outcome"], row["path"], row["reason"]) for row in rows]
-    assert found == [(case, "broken", "", "ValueError: -2+3 down") for case in ("bad", "good")]
+    assert found == [(case, "error", "", "ValueError: -2+3 down") for case in ("bad", "good")]
 
 
 def test_by_splits_summary_and_reports(pytester, run, two_cases):
@@ -228,13 +228,13 @@ def test_a_worker_that_dies_breaks_its_case_only(pytester, write_case, write_ext
         write_case(name)
     result = pytester.runpytest("-n2", "--extract-report=r.jsonl", *models)
     found = {each.case_id: each for each in results(pytester)}
-    assert {name: each.outcome for name, each in found.items()} == {**dict.fromkeys("abc", "passed"), boom: "broken"}
+    assert {name: each.outcome for name, each in found.items()} == {**dict.fromkeys("abc", "passed"), boom: "error"}
     assert "crashed while running this case" in found[boom].why
     variants = {(each.case_id, each.variant.label) for each in results(pytester)}
     assert len(variants) == 4 * max(1, len(models))
     assert len({variant for _, variant in variants}) == max(1, len(models))
     if not models:
-        shows(result, "4 cases: 3 passed, 1 broken*")
+        shows(result, "4 cases: 3 passed, 1 error*")
 
 
 def test_a_killed_run_keeps_what_had_ended(pytester, write_case, write_extractor):

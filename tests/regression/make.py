@@ -56,7 +56,7 @@ def result(
 
 
 def broken(case_id: str, **more: Any) -> CaseResult:
-    return result(case_id, **({"outcome": Outcome.BROKEN, "why": "ConnectionError: no route\n  traceback"} | more))
+    return result(case_id, **({"outcome": Outcome.ERROR, "why": "ConnectionError: no route\n  traceback"} | more))
 
 
 def not_run(case_id: str, **more: Any) -> CaseResult:

@@ -169,7 +169,7 @@ GOOD = result("a", FIELDS)
         ([GOOD], False, "did not complete"),
         ([GOOD, not_run("b")], True, "1 of 2 cases were not run"),
         ([], True, "no case was run"),
-        ([broken("a")], True, "every case broke"),
+        ([broken("a")], True, "every case ended in error"),
     ],
 )
 def test_when_it_is_refused(results, completed, why):

@@ -37,7 +37,7 @@ def test_fields_that_pass_are_counted_and_those_that_fail_are_kept():
         ([N, N | {"extra": INVENTED}], {"extra": (True, False)}),
         ([{"o.x": True, "o.y": True}, O_IS_TEXT], {"o.x": (True, False), "o.y": (True, False)}),
         ([O_IS_TEXT, {"o": ({"x": 1}, None)}], {"o": (False, False)}),
-        ([attempt({"n": False}, outcome=Outcome.BROKEN, score=None, error="boom"), attempt(N, index=1)], {}),
+        ([attempt({"n": False}, outcome=Outcome.ERROR, score=None, error="boom"), attempt(N, index=1)], {}),
     ],
     ids=["repeats", "invented now and then", "an object failed once", "an object failed always", "one broke"],
 )
@@ -65,7 +65,7 @@ def test_skipped_fields_and_those_that_no_judge_decided_are_no_evidence():
 def test_a_case_without_a_scored_run_is_lost_and_takes_part_in_no_measure(made):
     assert case_state(made).lost
     assert made.scores == []
-    assert replace(result("a", N), outcome=Outcome.BROKEN).scores == []
+    assert replace(result("a", N), outcome=Outcome.ERROR).scores == []
 
 
 def test_failed_gates_means_and_costs_are_kept():
@@ -180,7 +180,7 @@ def test_an_outage_is_never_a_regression(before, after):
     (variant,) = compare(*map(snapshot, sides)).variants
     assert [(str(row.kind), row.fields) for row in variant.cases] == [("lost", 0), ("unchanged", 1)]
     assert "\n" not in variant.cases[0].why
-    assert variant.cases[0].why.startswith("before broken") == (after is N)
+    assert variant.cases[0].why.startswith("before error") == (after is N)
     assert not variant.fields
 
 
@@ -247,10 +247,10 @@ def test_a_run_that_fails_as_a_whole_is_set_to_the_mean_of_the_others():
 
 
 def test_runs_that_broke_are_counted_by_kind_and_cost_and_latency_are_kept():
-    down = attempt({}, outcome=Outcome.BROKEN, score=None, error="litellm.RateLimitError: slow down", cost_usd=None)
+    down = attempt({}, outcome=Outcome.ERROR, score=None, error="litellm.RateLimitError: slow down", cost_usd=None)
     right = [attempt(N, latency_s=seconds) for seconds in (1.0, 3.0)]
     (case,) = compared([result("a", right[0])], [result("a", *right, down)]).cases
-    assert (case.runs_broken, case.errors) == (Runs((0,), (0, 0, 1)), {"RateLimitError": 1})
+    assert (case.error_runs, case.errors) == (Runs((0,), (0, 0, 1)), {"RateLimitError": 1})
     assert (case.cost_usd, case.latency_s) == ((0.01, 0.01), (1.0, 2.0))
 
 

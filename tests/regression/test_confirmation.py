@@ -170,7 +170,7 @@ def test_repeats_that_stop_once_decided_hold_back_what_every_case_has():
     states = {key.case: each for key, each in run({}, runs=2).items()}
     states["s::01"] = replace(states["s::01"], runs=3)
     assert set(held_runs(states).values()) == {1}
-    states["s::02"] = replace(states["s::02"], runs=1, broken=1)
+    states["s::02"] = replace(states["s::02"], runs=1, errors={"E": 1})
     assert "s::02" not in held_runs(states)
 
 

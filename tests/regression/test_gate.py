@@ -124,9 +124,9 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
         (dead(50, ()), dead(50, range(3)), {"max_dead": 3}, PASS, "3 of 50 documents died"),
         (dead(50, ()), dead(50, range(1)), {"max_dead": 0}, WORSE, "1 of 50 documents died"),
         (OF_100, out(4) + OF_100[4:], {}, PASS, "no fall found"),
-        (OF_100, out(5) + OF_100[5:], {}, UNDECIDED, "5 of 100 cases broke, 0 before (5 ConnectionError)"),
+        (OF_100, out(5) + OF_100[5:], {}, UNDECIDED, "5 of 100 cases ended in error, 0 before (5 ConnectionError)"),
         (OF_100, out(10, not_run) + OF_100[10:], {}, PASS, "no fall found"),
-        (OF_100, out(11, not_run) + OF_100[11:], {}, UNDECIDED, "11 of 100 cases broke or were not run"),
+        (OF_100, out(11, not_run) + OF_100[11:], {}, UNDECIDED, "11 of 100 cases ended in error or were not run"),
         (OF_100, OF_100[50:], {}, PASS, "50 of 100 earlier cases are not in this run, and not judged"),
         (OF_100, OF_100[51:], {}, UNDECIDED, "51 of 100 earlier cases are not in this run, and the others do not"),
         (
@@ -464,12 +464,12 @@ def test_pass_is_not_said_of_a_field_that_fell_with_nothing_against_it():
 def test_a_rise_of_broken_runs_is_tested_and_named_by_kind():
     refused = [broken(f"c{n}", why="BadRequestError: content filtered") for n in range(5)] + suite(50, GOOD)[5:]
     found = verdict(suite(50, GOOD), refused)
-    assert (found.answer, found.broken[0].p) == (UNDECIDED, 0.5**5)
+    assert (found.answer, found.errors[0].p) == (UNDECIDED, 0.5**5)
     assert found.reasons[0].endswith(
-        "5 of 50 cases broke, 0 before (5 BadRequestError): more than chance gives (p = 0.031); "
+        "5 of 50 cases ended in error, 0 before (5 BadRequestError): more than chance gives (p = 0.031); "
         "an outage, or the change itself: to see which, run c0, c1, c2, c3, c4 again: pytest --lf"
     )
-    assert verdict(refused, refused).broken[0].p == 1.0
+    assert verdict(refused, refused).errors[0].p == 1.0
 
 
 def called(**more):

@@ -103,7 +103,7 @@ def test_an_outage_never_makes_it_worse(drawn, data):
     before, after = side(drawn, 0), side(drawn, 1)
     struck = data.draw(st.sets(st.sampled_from(sorted(after))))
     cut = [{key: state for key, state in run.items() if key not in struck} for run in (before, after)]
-    out = {key: replace(state, outcome=Outcome.BROKEN) if key in struck else state for key, state in after.items()}
+    out = {key: replace(state, outcome=Outcome.ERROR) if key in struck else state for key, state in after.items()}
     assert is_worse(before, out) == is_worse(*cut)
 
 

@@ -94,7 +94,7 @@ def test_the_row_at_which_lists_break_off_can_be_bounded(found, bound, text):
     assert check_suite(results, {"complete_rows": bound}) == [("<" not in text, text)]
 
 
-LOST = attempt({}, outcome=Outcome.BROKEN, score=None)
+LOST = attempt({}, outcome=Outcome.ERROR, score=None)
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ def case(name, outcome, *attempts, model=None, **keys):
 
 def broken(name, error, model=None):
     """Make the result of a case whose extractor raised."""
-    attempt = Attempt(index=0, outcome=Outcome.BROKEN, error=error)
-    return case(name, Outcome.BROKEN, attempt, model=model, why=error)
+    attempt = Attempt(index=0, outcome=Outcome.ERROR, error=error)
+    return case(name, Outcome.ERROR, attempt, model=model, why=error)
 
 
 def wrong(**changes):

@@ -388,7 +388,7 @@ def case(*outcomes, error=None, **keys):
 def test_a_case_tells_its_breaches_first_or_what_broke():
     lines = texts(case_lines(case(Outcome.FAILED, breaches=tuple(breaches("f1"))), DiffOptions()))
     assert lines[0] == "  f1 is missed"
-    broken = case(Outcome.BROKEN, error="ValueError: \x1b[31mno\nmore")
+    broken = case(Outcome.ERROR, error="ValueError: \x1b[31mno\nmore")
     assert texts(case_lines(broken, DiffOptions())) == ["  ValueError: \\x1b[31mno", "  more"]
 
 

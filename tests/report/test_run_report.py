@@ -30,15 +30,15 @@ REACHED, MISSED = (True, "f1 reaches 0.5"), (False, "pass_rate 0.7 < 0.9")
     [
         (GOOD, {}, ("good", "Passed", "all 2 cases passed")),
         (BAD, {}, ("bad", "Failed", "1 of 2 cases failed")),
-        ([*BAD, DOWN], {}, ("bad", "Failed", "1 of 3 cases failed", "1 of 3 cases broken")),
-        ([*GOOD, DOWN], {}, ("bad", "Failed", "1 of 3 cases broken")),
-        ([*GOOD, DOWN], {"gate": "none"}, ("bad", "Failed", "1 of 3 cases broken")),
+        ([*BAD, DOWN], {}, ("bad", "Failed", "1 of 3 cases failed", "1 of 3 cases in error")),
+        ([*GOOD, DOWN], {}, ("bad", "Failed", "1 of 3 cases in error")),
+        ([*GOOD, DOWN], {"gate": "none"}, ("bad", "Failed", "1 of 3 cases in error")),
         ([*GOOD, LATER], {}, ("warn", "Not complete", "1 of 3 cases not run")),
         (GOOD, {"mistakes": ["x"]}, ("bad", "Failed", "1 case file with mistakes")),
         (
             VARIANTS,
             {},
-            ("bad", "Failed", "(no model): 1 of 2 cases failed", "m: 1 of 1 case failed", "1 of 4 cases broken"),
+            ("bad", "Failed", "(no model): 1 of 2 cases failed", "m: 1 of 1 case failed", "1 of 4 cases in error"),
         ),
         ([], {}, ("warn", "Nothing run", "no case was run")),
         (
@@ -194,7 +194,7 @@ def test_what_else_differs_has_lines_of_its_own():
     lines = gate(before, [*after, result("g", attempt(RIGHT, failed_gate="schema"))])
     text = "\n".join(lines)
     assert "1 case lost:" in text
-    assert "invoices/acme.extract.yaml::c2: now broken: ConnectionError: no route" in text
+    assert "invoices/acme.extract.yaml::c2: now error: ConnectionError: no route" in text
     assert "traceback" not in text
     assert "1 case new:" in text
     assert "1 case gone:" in text

@@ -66,21 +66,21 @@ def remarks(*results, **how):
 
 
 def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure():
-    down = Attempt(index=0, outcome=Outcome.BROKEN, error="down")
+    down = Attempt(index=0, outcome=Outcome.ERROR, error="down")
     lines = told(case("a", attempt(1.0)), case("b", attempt(0.5)), case("c", down, why="down"), case("d", why="spent"))
-    assert lines[0] == "4 cases: 1 passed, 1 failed, 1 broken, 1 not run; fields right 75 %; f1 0.75"
-    assert "broken: 1 case: down" in lines
+    assert lines[0] == "4 cases: 1 passed, 1 failed, 1 error, 1 not run; fields right 75 %; f1 0.75"
+    assert "error: 1 case: down" in lines
     assert "not run: 1 case: spent" in lines
     expected = told(case("a", attempt(1.0)), case("b", attempt(0.5)), expected=1)[0]
     assert expected.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); fields right")
 
 
 def test_reasons_that_are_not_shown_are_counted():
-    down = Attempt(index=0, outcome=Outcome.BROKEN, error="E")
+    down = Attempt(index=0, outcome=Outcome.ERROR, error="E")
     lines = told(*(case(f"k{index}", down, why=why) for index, why in enumerate("aabbccddeefg")))
-    assert [line for line in lines if line.startswith("broken: ")] == [
-        *(f"broken: 2 cases: {why}" for why in "abcde"),
-        "broken: 2 cases for other reasons",
+    assert [line for line in lines if line.startswith("error: ")] == [
+        *(f"error: 2 cases: {why}" for why in "abcde"),
+        "error: 2 cases for other reasons",
     ]
 
 
@@ -99,7 +99,7 @@ def test_changes_of_requests_are_counted_and_bounded():
     ("results", "mean"),
     [
         ([case("a", attempt(1.0), attempt(0.0), attempt(0.5)), case("b", attempt(1.0))], 0.75),  # a case counts once
-        ([case("a", attempt(1.0), attempt(0.0, outcome=Outcome.BROKEN))], 1.0),
+        ([case("a", attempt(1.0), attempt(0.0, outcome=Outcome.ERROR))], 1.0),
     ],
 )
 def test_means_over_cases(results, mean):
@@ -114,7 +114,7 @@ def test_a_line_per_variant():
         case("a", attempt(1.0, cost_usd=0.5, recorded=True), model="o"),
     ]
     assert [line.split() for line in told(*results)[1:5]] == [
-        ["cases", "passed", "failed", "broken", "not", "run", "fields", "right", "f1", "cost"],
+        ["cases", "passed", "failed", "error", "not", "run", "fields", "right", "f1", "cost"],
         ["m", "1", "1", "0", "0", "0", "100", "%", "1", "$0.5000"],
         ["n", "2", "0", "2", "0", "0", "25", "%", "0.25", "unknown"],
         ["o", "1", "1", "0", "0", "0", "100", "%", "1", "-"],

@@ -1,6 +1,6 @@
 """What a run's results add up to: means with intervals, field tables, and the published systems' own numbers.
 
-Cases that are broken or were not run have no measures: they are counted and take no part in any mean.
+Cases in error or not run have no measures: they are counted and take no part in any mean.
 """
 
 from __future__ import annotations
@@ -529,7 +529,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def extract_bench_rates(scores: Iterable[ScoreRecord]) -> Rates:
-    """Rate a run from its scores; `failures` counts kinds of broken output."""
+    """Rate a run from its scores; `failures` counts kinds of unusable output."""
     return sum(map(Rates.of, scores), Rates())
 
 
@@ -646,14 +646,14 @@ def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
 class RunAggregate:
     """Everything that the systems report of a run, for one variant.
 
-    cases: all; scored: those with measures; broken and not_run: those without, for these reasons.
+    cases: all; scored: those with measures; errors and not_run: those without, for these reasons.
     sob, sob_weighted: SOB's summary, None without scored cases; rates: ExtractBench's over all scored repeats.
     by_depth: DeepJSONEval's split; fields: leaf results by pattern, in order of appearance.
     """
 
     cases: int
     scored: int
-    broken: int
+    errors: int
     not_run: int
     measures: Mapping[str, MeasureMeans]
     sob: SobSummary | None
@@ -670,7 +670,7 @@ def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAg
     return RunAggregate(
         cases=len(results),
         scored=len(rows),
-        broken=sum(result.outcome is Outcome.BROKEN for result in results),
+        errors=sum(result.outcome is Outcome.ERROR for result in results),
         not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
         measures=measure_means(rows, samples=samples),
         rates=extract_bench_rates(score for result in results for score in result.scores),

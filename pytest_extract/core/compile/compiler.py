@@ -251,7 +251,7 @@ def _only_value_errors(transform: Transform, name: str) -> Transform:
 
 
 def _never_raising(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
-    """Make a project's own metric total: what raises gives a NaN that says why, which scoring reports as broken."""
+    """Make a project's own metric total: what raises gives a NaN that says why, which makes the case an error."""
 
     def total(gold: Json, extracted: Json) -> float:
         try:

@@ -192,7 +192,7 @@ def _number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
             return False
 
     def unread(value: Json) -> Hashable:
-        any_boolean = published and isinstance(value, bool) and tolerance >= 1  # only true against 1 is mended
+        any_boolean = published and isinstance(value, bool) and tolerance >= 1  # only true against 1 is told apart
         return bool if any_boolean else text_key(value)
 
     return reading_metric(

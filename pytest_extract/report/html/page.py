@@ -94,9 +94,9 @@ if TYPE_CHECKING:
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
 
-ORDER: Final = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_RUN, Outcome.PASSED)
+ORDER: Final = (Outcome.FAILED, Outcome.ERROR, Outcome.NOT_RUN, Outcome.PASSED)
 """Outcomes in the order of the page; its data names them by their index."""
-ICONS: Final = {Outcome.PASSED: "✓", Outcome.FAILED: "✗", Outcome.BROKEN: "!", Outcome.NOT_RUN: "○"}
+ICONS: Final = {Outcome.PASSED: "✓", Outcome.FAILED: "✗", Outcome.ERROR: "!", Outcome.NOT_RUN: "○"}
 LONGEST_NAME: Final = 200
 MESSAGE: Final = 1_000
 VALUE_WIDTH: Final = 400
@@ -109,11 +109,6 @@ def anchor(result: CaseResult) -> str:
     plain = re.sub(r"[^a-z0-9]+", "-", f"{result.case_id} {result.variant.label}"[:1_000].lower()).strip("-")
     digest = text_digest(result.nodeid)[:8]
     return f"{plain[:_LONGEST_ANCHOR].strip('-') or 'case'}-{digest}"
-
-
-def outcome_text(outcome: Outcome) -> str:
-    """Write an outcome."""
-    return str(outcome).replace("_", " ")
 
 
 def short_name(text: str) -> str:
@@ -534,7 +529,7 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
         gold = next((leaf.gold for leaf in found if leaf is not None and leaf.gold is not MISSING), MISSING)
         values = ["-" if leaf is None else _variant_text(leaf) for leaf in found]
         rows.append((path, show(gold, _CELL_WIDTH), *values))
-    names = [f"{short_name(each.variant.label) or NO_VARIANT}: {outcome_text(each.outcome)}" for each in shown]
+    names = [f"{short_name(each.variant.label) or NO_VARIANT}: {each.outcome.text}" for each in shown]
     left = len(variants) - len(shown)
     notes = [f"… and {plural(left, 'more variant')}"] if left else []
     table = Table(("field", "gold", *names), rows, "Variants side by side", notes).first(_MOST_ROWS, "field")
@@ -575,7 +570,7 @@ def _attempt(case: _Shown, attempt: Attempt) -> dict[str, Json]:
     result = case.result
     data: dict[str, Json] = {}
     if len(result.attempts) > 1:
-        data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {outcome_text(attempt.outcome)}"
+        data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {attempt.outcome.text}"
         data["bounds"] = first_of([message(each.message) for each in attempt.breaches], _MOST_SENTENCES, "bound")
     if attempt.error is not None:
         data["error"] = "\n".join(first_of([*map(message, attempt.error.splitlines())], _MOST_SENTENCES, "line"))
@@ -820,7 +815,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     """Return what the page shows, the bodies of the cases as JSON, and the documents."""
     variants = sorted(run.totals.variants)
     patterns = worst_patterns(run.totals.fields)
-    worse = broken_fields(run.judged)
+    worse = fallen_fields(run.judged)
     anchors = {case_key(result): anchor(result) for result in run.results}
     documents = PageDocuments(run.find_case, run.pages)
     tags = _filtered_tags(run)
@@ -853,7 +848,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         },
         "sections": [section for section in sections if section[2]],
         "filters": _filters(run, variants, tags, worse=bool(worse)),
-        "outcomes": [[str(each), outcome_text(each), ICONS[each]] for each in ORDER],
+        "outcomes": [[str(each), each.text, ICONS[each]] for each in ORDER],
         "variants": [short_name(variant) or NO_VARIANT for variant in variants],
         "patterns": [short_name(name) for name, _ in patterns[:HEAT_COLUMNS]],
         "limits": [*case_limits, *document_limits],
@@ -891,7 +886,7 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
     totals = run.totals
     counts, fields, spent = totals.outcomes, totals.fields.values(), totals.spending + run.reruns
     wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
-    tiles = [(outcome_text(outcome), f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
+    tiles = [(outcome.text, f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
     tiles += [(*measure_text(name, value), "") for name, value in totals.means.items()]
     if total:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
@@ -965,9 +960,7 @@ def _filters(
     counts = run.totals.outcomes
     mistakes = Counter(mistake for result in run.results for mistake in mistakes_of(result))
     return {
-        "outcomes": [
-            (str(each), f"{outcome_text(each)} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]
-        ],
+        "outcomes": [(str(each), f"{each.text} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]],
         "variants": [
             (index, short_name(variant) or NO_VARIANT) for index, variant in enumerate(variants[:MOST_VARIANTS])
         ],
@@ -987,7 +980,7 @@ MOST_REPEATS: Final = 50
 """Changes listed for one field pattern."""
 
 
-def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
+def fallen_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
     """Map each case to its fields that were right before and are wrong now, by path."""
     found: dict[CaseKey, dict[str, FieldChange]] = {}
     for variant in judged.comparison.variants if judged is not None else ():

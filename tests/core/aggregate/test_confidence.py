@@ -110,7 +110,7 @@ def test_a_precision_is_shown_with_enough_cases_only():
 
 
 def test_broken_cases_known_failures_and_repeats():
-    broken = result_of(1, score_of((0.95, False)), outcome=Outcome.BROKEN)
+    broken = result_of(1, score_of((0.95, False)), outcome=Outcome.ERROR)
     known = result_of(2, score_of((0.95, False), (0.95, True)), known=("a",))
     twice = result_of(3, score_of((0.95, False)), score_of((0.95, True)))
     (decision,) = decide([broken, known, twice])

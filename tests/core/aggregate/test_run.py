@@ -30,7 +30,7 @@ def score(value=1.0, failure=None):
 
 
 def result(name, *scores, outcome=Outcome.PASSED, model=None, complexity="easy", depth=2, broken=()):
-    outcomes = [Outcome.BROKEN if index in broken else outcome for index in range(len(scores))]
+    outcomes = [Outcome.ERROR if index in broken else outcome for index in range(len(scores))]
     attempts = [Attempt(index=index, outcome=outcomes[index], score=given) for index, given in enumerate(scores)]
     return CaseResult(
         nodeid=name, case_id=name, file="f", variant=Variant(model=model), outcome=outcome, attempts=tuple(attempts),
@@ -41,7 +41,7 @@ def result(name, *scores, outcome=Outcome.PASSED, model=None, complexity="easy",
 RUN = [
     result("a", score(1.0)),
     result("b", score(0.5), score(0.7), complexity="hard", depth=5),
-    result("c", outcome=Outcome.BROKEN),
+    result("c", outcome=Outcome.ERROR),
     result("d", outcome=Outcome.NOT_RUN),
     result("e", score(0.0, failure="no_json"), outcome=Outcome.FAILED, complexity="medium", depth=3),
 ]
@@ -58,7 +58,7 @@ def test_rows_are_cases_with_the_mean_of_their_repeats():
 
 def test_all_systems_have_their_numbers():
     found = aggregate(RUN, samples=50)
-    assert (found.cases, found.scored, found.broken, found.not_run) == (5, 3, 1, 1)
+    assert (found.cases, found.scored, found.errors, found.not_run) == (5, 3, 1, 1)
     assert list(found.measures) == list(MEASURES)
     means = found.measures["pass_rate"]
     assert (means.plain.mean, means.weighted.mean) == pytest.approx(((1.0 + 0.6) / 3, (1.0 + 3 * 0.6) / 6))
@@ -75,7 +75,7 @@ def test_all_systems_have_their_numbers():
 def test_what_there_is_nothing_for_is_left_out():
     found = aggregate([])
     assert (found.cases, found.measures, found.sob, found.by_depth) == (0, {}, None, {})
-    assert aggregate([result("c", outcome=Outcome.BROKEN)]).scored == 0
+    assert aggregate([result("c", outcome=Outcome.ERROR)]).scored == 0
     unknown = aggregate([result("a", score(1.0), complexity=None)], samples=10)
     assert (unknown.sob_weighted, unknown.measures["f1"].weighted) == (None, None)
     rows = [CaseMeasures(case="a", measures={"f1": 1.0, "recall": 1.0}), CaseMeasures(case="b", measures={"f1": 0.0})]

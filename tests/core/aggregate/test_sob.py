@@ -182,8 +182,8 @@ def test_a_variant_s_overall_is_its_mean_times_the_share_of_cases_with_a_score()
     found = standings(
         [
             case("a", score(0.5), model="half"),
-            case("b", outcome=Outcome.BROKEN, model="half"),
-            case("a", outcome=Outcome.BROKEN, model="none"),
+            case("b", outcome=Outcome.ERROR, model="half"),
+            case("a", outcome=Outcome.ERROR, model="none"),
             case("b", outcome=Outcome.NOT_RUN, model="none"),
             case("a", score(1.0), model="good"),
             case("b", score(0.5), model="good"),

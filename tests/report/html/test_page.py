@@ -314,7 +314,7 @@ def test_models_costs_and_facts_are_told():
     ("result", "keys", "step"),
     [
         (scored("a", wrong(total=1)), {}, "Look at `total` first: 1 of 1 values wrong in 1 case."),
-        (broken("a", "RuntimeError"), {}, "Mend what broke 1 case (the extractor, its model or the judge)"),
+        (broken("a", "RuntimeError"), {}, "Fix the errors of 1 case (of the extractor, its model or the judge)"),
         (scored("a", GOLD), {"mistakes": ["x"]}, "Correct the case files with mistakes"),
         (case("a", Outcome.NOT_RUN, why="spent"), {}, "Raise `--extract-budget` for the 1 case that did not run."),
         (scored("a", GOLD), {}, ""),

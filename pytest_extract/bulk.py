@@ -279,12 +279,12 @@ class BulkTotals:
 
     passed: int = 0
     failed: int = 0
-    errors: int = 0
+    error: int = 0
 
     @property
     def records(self) -> int:
         """All records."""
-        return self.passed + self.failed + self.errors
+        return self.passed + self.failed + self.error
 
 
 def score_table(

@@ -199,7 +199,7 @@ IN_NOTE = {"schema": NOTE, "gold": {"text": "x"}}
         (
             SCORER,
             {"gold": {"vendor": 5}},
-            "`vendor`: 5 is an integer, a string was expected. Mend it, or pass gates={'schema': False}",
+            "`vendor`: 5 is an integer, a string was expected. Fix it, or pass gates={'schema': False}",
         ),
         (BulkScorer(options={"nulls": "value"}), {}, "the record has no `schema`, and the BulkScorer has no scorer"),
         (
@@ -214,7 +214,7 @@ IN_NOTE = {"schema": NOTE, "gold": {"text": "x"}}
         ),
     ],
 )
-def test_a_poisoned_record_is_broken_and_says_why(scorer, changes, why):
+def test_a_poisoned_record_is_an_error_and_says_why(scorer, changes, why):
     result = scorer.score(record(7, **changes))
     assert (result.outcome, result.case_id) == (Outcome.ERROR, "r7")
     assert result.why
@@ -241,7 +241,7 @@ def test_a_record_may_have_a_schema_of_its_own():
     assert outcomes(published, wrong) == ["passed"]
 
 
-def test_a_judge_answers_and_what_stays_open_is_broken():
+def test_a_judge_answers_and_what_stays_open_is_an_error():
     schema = {"type": "object", "properties": {"name": {"type": "string", "evaluation_config": "string_semantic"}}}
     judged = BulkScorer(scorer=compile_schema(schema), judge=ibm_judge)
     rows = [{"id": name, "gold": {"name": "IBM"}, "output": {"name": name}} for name in ("IBM", "Big Blue", "HAL")]
@@ -313,7 +313,7 @@ def test_a_table_becomes_a_results_file(tmp_path, target, workers):
     results = read_results(tmp_path / target).results
     assert results == tuple(score_records(SCORER, rows))
     ends = [result.outcome for result in results]
-    assert (totals.passed, totals.failed, totals.errors) == tuple(map(ends.count, ("passed", "failed", "error")))
+    assert (totals.passed, totals.failed, totals.error) == tuple(map(ends.count, ("passed", "failed", "error")))
     assert totals.records == len(rows)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["table.jsonl", target])
 

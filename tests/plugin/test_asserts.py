@@ -93,7 +93,7 @@ def test_an_assert_shows_the_diff(pytester, run):
         ({"schema": {"type": "objekt"}}, "at /type: no type 'objekt'; did you mean 'object'"),
         ({"schema": {"items": {"$ref": "#/gone"}}}, "'#/gone' leads nowhere"),
         ({"schema": {"type": "string", "evaluation_config": "string_exakt"}}, "string_exact"),
-        ({"gold": {"vendor": 3, "total": 1}}, "`vendor`: 3 is an integer, a string was expected. Mend it"),
+        ({"gold": {"vendor": 3, "total": 1}}, "`vendor`: 3 is an integer, a string was expected. Fix it"),
     ],
 )
 def test_a_mistake_in_the_call_is_no_verdict_on_the_output(given, told):

@@ -106,7 +106,7 @@ def test_an_output_of_a_type_that_json_does_not_have_breaks_the_case(write_case,
     write_extractor('return {"vendor": "x", "total": 1, "items": [{"name": {1}}]}')
     write_case("acme")
     told = "returned no JSON: at items[[]0[]].name, a value of type set is no JSON value; return a *"
-    run(failed=1, lines=[f"*BROKEN: the extractor {told}", "1 case: 1 error*"])
+    run(failed=1, lines=[f"*ERROR: the extractor {told}", "1 case: 1 error*"])
 
 
 def test_a_declined_document_fails_its_case_and_is_replayed(pytester, write_case, write_extractor, calls, run):
@@ -160,7 +160,7 @@ def test_a_raising_extractor_breaks_its_case_only(write_case, write_extractor, a
         "E *KeyError: 'total'",
         "2 cases: 1 passed, 1 error*",
         "error: 1 case: KeyError: 'total'",
-        "BROKEN bad.extract.yaml::bad - KeyError: 'total'",
+        "ERROR bad.extract.yaml::bad - KeyError: 'total'",
     ]
     assert "call_extractor" not in run(passed=1, failed=1, lines=told).stdout.str()
 

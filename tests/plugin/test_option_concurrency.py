@@ -108,7 +108,7 @@ def test_results_and_exceptions_of_calls_ahead_stand_with_their_cases_in_their_o
     log = many(9, texts={3: "raise"})
     result = pytester.runpytest_subprocess("--extract-concurrency=4", "--extract-report=r.jsonl")
     result.assert_outcomes(passed=8, failed=1)
-    shows(result, "*_ c3 _*", "*raise TimeoutError(*slow*", "BROKEN*::c3 - TimeoutError: slow c3")
+    shows(result, "*_ c3 _*", "*raise TimeoutError(*slow*", "ERROR*::c3 - TimeoutError: slow c3")
     assert [each.case_id for each in results(pytester)] == [f"c{number}" for number in range(9)]
     assert len(names(log())) == 9
 

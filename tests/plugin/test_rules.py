@@ -55,7 +55,7 @@ def case(**keys):
 def test_a_gold_that_breaks_a_rule_is_a_mistake_at_the_rule(run):
     rules = [PERIOD, SUM]
     broken = case(id="bad", gold={**OFF, "item_count": 3})
-    total = "sum(items[[]].total) = 1,240, total = 1,250 (off by 10); mend the gold or the rule (*"
+    total = "sum(items[[]].total) = 1,240, total = 1,250 (off by 10); fix the gold or the rule (*"
     count = "count(items) = 2, item_count = 3 (off by 1); *"
     lines = [
         "a.extract.yaml::good",

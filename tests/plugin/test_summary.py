@@ -140,7 +140,7 @@ def test_ci_is_told_how_far_the_run_is_in_cases(pytester, long_run, workers):
 def test_a_pipe_and_a_quiet_run_have_the_dots_of_pytest_alone(long_run, ci, options):
     result = long_run(*options, ci=ci)
     result.stdout.no_fnmatch_line("* of 4 cases*")
-    shows(result, "*..B.*")
+    shows(result, "*..E.*")
 
 
 def test_a_run_without_a_result_has_nothing_to_count(pytester, long_run):

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -36,15 +36,6 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 _STDLIB = Path(os.__file__).parent
-
-
-class ExtractModule(Protocol):
-    """The case file as its items see it (`ExtractFile`, whose module knows items)."""
-
-    obj: ModuleType
-    """What stands for the file where pytest and its plugins want a module."""
-    variants: Collection[Variant]
-    """The variants that its cases may have."""
 
 
 class CaseRunner(Protocol):
@@ -101,7 +92,8 @@ class ExtractItem(pytest.Item):
     @property
     def module(self) -> ModuleType:
         """The module in which a test would stand."""
-        return cast("ExtractModule", self.parent).obj
+        module: ModuleType = cast("pytest.Module", self.parent).obj  # see ExtractFile.obj
+        return module
 
     @property
     def originalname(self) -> str:
@@ -197,7 +189,19 @@ class ExtractItem(pytest.Item):
     @cached_property
     def owned(self) -> Owned:
         """Whether a secret is part of the case's gold or document, and so is data."""
-        return held_by(lambda: _texts_of_case(self.case))
+
+        def texts() -> list[str]:  # the user's own files
+            from pytest_extract.documents import DocumentError
+
+            case = self.case
+            prompt = case.prompt and case.prompt.text
+            own = json.dumps([case.gold, dict(case.accept), case.schema, case.question, prompt])
+            try:
+                return [own, case.document.text]
+            except DocumentError:  # an image has no text
+                return [own]
+
+        return held_by(texts)
 
     def forget(self) -> None:
         """Drop the result of a run: pytest keeps items to the end, and may run one again."""
@@ -228,9 +232,13 @@ class ExtractItem(pytest.Item):
             return self._told(self.result.breaches[0].message)
         if isinstance(excinfo.value, CaseFailed):
             line, result = self.safe_form
+            evidence: Mapping[str, str] = {}
+            if self.config.get_verbosity() > 0:
+                from pytest_extract.report.findings import value_locations
+
+                evidence = value_locations(result, self.case.document)
             # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.
-            crash = crash_of(self.location, result)
-            return CaseRepr(lambda: load_result(line), self._evidence(result), crash, self.config)
+            return CaseRepr(lambda: load_result(line), evidence, crash_of(self.location, result), self.config)
         if isinstance(excinfo.value, ExtractError):
             return self._told(str(excinfo.value), "ERROR: " if self.result is not None else "")
         return super().repr_failure(excinfo, style or ("long" if traceback_style == "auto" else traceback_style))
@@ -239,14 +247,6 @@ class ExtractItem(pytest.Item):
         """Show a mistake in a few lines; short summaries show the first."""
         crash = ReprFileLocation(self.location[0], self.case.line, text.partition("\n")[0])
         return FramedRepr(heading + text, crash=crash)
-
-    def _evidence(self, result: CaseResult) -> Mapping[str, str]:
-        """With -v: path of each failing field -> where gold and extracted values occur in the document."""
-        if self.config.get_verbosity() < 1:
-            return {}
-        from pytest_extract.report.findings import value_locations
-
-        return value_locations(result, self.case.document)
 
     def _repr_failure_py(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> TerminalRepr:
         """Show an error of a case's set-up as one message: pytest calls this, not `repr_failure`, for a set-up."""
@@ -265,8 +265,11 @@ class ExtractItem(pytest.Item):
         """Show the frames below ours: those of the user's extractor or fixture, the middle ones in short."""
         entries = excinfo.traceback
         ours = [index for index, entry in enumerate(entries) if _PACKAGE in Path(entry.path).parents]
-        below = (i for i in range(ours[0] if ours else 0, len(entries)) if not _is_machinery(Path(entries[i].path)))
-        shown = entries[next(below, 0) :].filter(excinfo)
+        # Between a case and the user's code: ours, and what waits for a coroutine.
+        machinery = {_PACKAGE, _STDLIB / "asyncio", _STDLIB / "concurrent"}
+        below = range(ours[0] if ours else 0, len(entries))
+        users = (index for index in below if machinery.isdisjoint(Path(entries[index].path).parents))
+        shown = entries[next(users, 0) :].filter(excinfo)
         shown = shown.filter(filter_traceback) or shown  # a fixture that raises is below pytest's own frames
         if self.config.getoption("tbstyle", "auto") != "auto":
             return shown
@@ -284,22 +287,6 @@ class ExtractItem(pytest.Item):
 
 
 def _case() -> None: ...
-
-
-def _is_machinery(path: Path) -> bool:
-    """Whether a frame is between a case and the user's code: ours, or one that waits for a coroutine."""
-    return any(folder in path.parents for folder in (_PACKAGE, _STDLIB / "asyncio", _STDLIB / "concurrent"))
-
-
-def _texts_of_case(case: Case) -> list[str]:
-    """Return the texts of the user's own files of a case: a secret in them is data."""
-    from pytest_extract.documents import DocumentError
-
-    own = json.dumps([case.gold, dict(case.accept), case.schema, case.question, case.prompt and case.prompt.text])
-    try:
-        return [own, case.document.text]
-    except DocumentError:  # an image has no text
-        return [own]
 
 
 def escape_name(text: str) -> str:
@@ -478,10 +465,8 @@ _OF_A_REQUEST: Final = re.compile(
 """What tells one request from the next in messages of one cause: its number, its time, an address in memory."""
 
 
-def one_of_each_cause(reports: Sequence[Any], verbosity: int) -> list[Any]:
-    """Return the reports without those that only repeat a cause; all of them with -vv."""
-    if verbosity >= 2:
-        return [*reports]
+def one_of_each_cause(reports: Sequence[Any]) -> list[Any]:
+    """Return the reports without those that only repeat a cause."""
     groups: dict[object, list[Any]] = {}
     for report in reports:
         groups.setdefault(_cause(report), []).append(report)

@@ -20,7 +20,7 @@ from dataclasses import asdict, replace
 from fnmatch import fnmatch
 from functools import partial
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -36,15 +36,16 @@ from pytest_extract.core.results import Judge
 from pytest_extract.documents.pdf import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.extraction.call import LOOP_THREAD, Extraction
-from pytest_extract.plugin.extraction import Budget, CallSlots, ExtractionService, Judges, digest_of_extractors
-from pytest_extract.plugin.items import CASE, CaseRepr, ExtractItem, ExtractModule, clean_report
-from pytest_extract.plugin.options import PARAMS, RUN, SETTINGS, Settings
+from pytest_extract.plugin.extraction import ExtractionService, Judges, digest_of_extractors
+from pytest_extract.plugin.items import CASE, CaseRepr, ExtractItem, clean_report
+from pytest_extract.plugin.options import PARAMS, SETTINGS, Settings
 from pytest_extract.plugin.project import (
     EXTRACTOR,
     ItemFixtures,
     ProjectExtensions,
     RunWith,
     check_not_parametrized,
+    extractor_function,
     extractor_params,
     has_fixture,
     value_made_before,
@@ -96,18 +97,17 @@ class Prefetcher:
         if self._limit < 2 or self._extraction_service.replays_only:
             return
         with self._planning:  # no thread asks for a slot before the main thread does
-            if plan.sure > 1:  # a single call is made here in the main thread, unless it was begun already
+            # a single call is made here in the main thread, unless it was begun already
+            if plan.sure > 1 and item.nodeid not in self._planned:
                 self._plan(item, plan, self._extraction_service.extractor_for(item), judge)
             # After a failure under -x nothing more is started; calls in flight cost money, so the window is small then.
             most = self._limit * (1 if item.config.getoption("maxfail", 0) else _WINDOW)
-            planned = self._planned_calls()
             # What cannot be planned never fills the window; without a bound, each item would look at all that follow.
             for following in islice(self._following(item), self._limit * _WINDOW):
-                if planned >= most:
+                if sum(map(len, self._planned.values())) >= most:
                     break
                 if following.nodeid not in self._planned and _will_run(following):
                     self._plan_before_turn(following)
-                    planned = self._planned_calls()
 
     def _following(self, item: ExtractItem) -> Iterator[ExtractItem]:
         """Yield the cases that run after an item in this process; under xdist, those assigned to it so far."""
@@ -134,9 +134,6 @@ class Prefetcher:
         """Start nothing more; threads end by themselves when their call returns."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _planned_calls(self) -> int:
-        return sum(len(futures) for futures in self._planned.values())
-
     def _plan_before_turn(self, item: ExtractItem) -> None:
         """Plan the calls of an item whose fixtures are not set up, where its extractor is known all the same."""
         known, extractor = item.variant.model is not None, None
@@ -149,8 +146,6 @@ class Prefetcher:
             self._plan(item, plan, extractor, self._judges.judge_before_turn(item))
 
     def _plan(self, item: ExtractItem, plan: RunPlan, extractor: object, judge: Judge | None) -> None:
-        if item.nodeid in self._planned:
-            return
         self._extraction_service.prepare_calls(item, extractor, plan.sure)
         self._planned[item.nodeid] = {
             index: self._threads.submit(self._call, item, index, extractor, judge) for index in range(plan.sure)
@@ -222,8 +217,9 @@ def _our_threads() -> list[threading.Thread]:
 
 _NO_INPUTS: Final = (
     *("test_*.py", "*_test.py", "README*", "CHANGELOG*", "CONTRIBUTING*", "LICENSE*", "*.lock", "requirements*.txt"),
-    *("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py"),
+    *("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py", *(f"*{suffix}" for suffix in SUFFIXES)),
 )
+"""Files that no extractor reads: tests, settings, pages for people, case files."""
 
 
 class RevisionView:
@@ -273,12 +269,15 @@ class RevisionView:
         old = changed.cases_at(self.tree, files, self._folder, documents=documents)
         before = changed.inputs_at(old, self.tree, self._folder)
         now = changed.inputs_now(cases.values(), self.tree)
-        known = self._files_of((*cases.values(), *old.cases.values()))
+        known = set()  # the files of cases, as the work tree has them, besides those of their extractors
+        for case in (*cases.values(), *old.cases.values()):
+            paths = [case.path, case.document.file, case.schema_path, *case.schema_files, case.gold_path]
+            paths += [] if case.prompt is None else [case.prompt.path]
+            known |= {self._place_now(path) for path in paths if path is not None}
         declared = self.declared_files(settings.files, root)
         groups: dict[Any, list[str]] = {}  # each conftest may have an extractor of its own
         for item in items:
-            definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # as in items.py
-            groups.setdefault(definitions[-1].func if definitions else None, []).append(item.nodeid)
+            groups.setdefault(extractor_function(item), []).append(item.nodeid)
         selections: dict[str, changed.Selection] = {}
         for function, group in groups.items():
             sources = () if function is None else changed.extractor_sources(function, root, declared)
@@ -289,15 +288,6 @@ class RevisionView:
             selected = {each.case: replace(each, unknown=unknown) for each in chosen}
             selections |= {nodeid: selected[keys[nodeid]] for nodeid in group}
         return selections
-
-    def _files_of(self, cases: Iterable[Case]) -> set[Path]:
-        """Return the files of cases, as the work tree has them, besides those of their extractors."""
-        prompts = ((case, None if case.prompt is None else case.prompt.path) for case in cases)
-        files = (
-            (case.path, case.document.file, case.schema_path, *case.schema_files, case.gold_path, prompt)
-            for case, prompt in prompts
-        )
-        return {self._place_now(path) for paths in files for path in paths if path is not None}
 
     def _shown(self, path: Path) -> str:
         return self.tree.name(path) or str(path)
@@ -323,21 +313,15 @@ class RevisionView:
             for path in self.tree.changed_below(file.parent)
             if path.resolve() not in known
             and not any(path.is_relative_to(each) for each in written)
-            and not _is_no_input(path.relative_to(self.tree.root))
+            and not any(
+                each.startswith(".") or each == "__pycache__" for each in path.relative_to(self.tree.root).parts
+            )
+            and not any(fnmatch(path.name, pattern) for pattern in _NO_INPUTS)
         )
 
     def close(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _is_no_input(path: PurePath) -> bool:
-    """Whether a file is known to be none that an extractor reads: tests, settings, pages for people, case files."""
-    return (
-        path.name.endswith(SUFFIXES)
-        or any(part.startswith(".") or part == "__pycache__" for part in path.parts)
-        or any(fnmatch(path.name, pattern) for pattern in _NO_INPUTS)
-    )
 
 
 # the session
@@ -370,12 +354,6 @@ def started_session(config: pytest.Config) -> ExtractSession | None:
     return config.stash.get(_SESSION, None)
 
 
-def budget_of(config: pytest.Config) -> Budget | None:
-    """Return the budget of the run, if it has one."""
-    limit = config.stash[SETTINGS].budget
-    return None if limit is None else Budget(config.stash[RUN].folder / "spent", limit)
-
-
 class ExtractSession:
     """Variants, shared inputs and the services that run the cases of one session in one process."""
 
@@ -384,23 +362,22 @@ class ExtractSession:
         self.settings: Settings = config.stash[SETTINGS]
         find_secrets_of_process(self.settings.allow_secrets)
         use_text_store(partial(config.cache.mkdir, FOLDER) if getattr(config, "cache", None) is not None else None)
-        self.extensions = ProjectExtensions(config, self.settings.judge, updates_golds=self.settings.writes_golds)
-        shared = config.stash[RUN].folder if hasattr(config, "workerinput") else None
-        slots = CallSlots(self.settings.concurrency, shared)
-        self.extraction_service = ExtractionService(self.settings, config.rootpath, budget_of(config), slots)
+        self.extensions = ProjectExtensions(config)
+        self.extraction_service = service = ExtractionService(config)
         self._views: dict[str, RevisionView] = {}
         self._past_variants = False
         self.variants = self._variants()
         first = RunWith(self.variants[0], self.prompt_path(self.variants[0]))
+        may_replay = self.settings.record in {"once", "new"} or self.settings.changed is not None
         self.fixtures = ItemFixtures(
-            first if len(self.variants) == 1 else None, extractor_on_demand=self.extraction_service.may_replay
+            first if len(self.variants) == 1 else None, extractor_on_demand=may_replay or service.replays_only
         )
         self.gold_writer: GoldWriter | None = None
         if self.settings.writes_golds is not None:
             from pytest_extract.plugin.update_gold import GoldWriter  # brings drafts, evidence and reviews along
 
             self.gold_writer = GoldWriter(self.settings.writes_golds, force=self.settings.force)
-        self._judges = Judges(config, self.settings, self.extraction_service)
+        self._judges = Judges(config, service)
         self._judge_spending = Spending()
         self._prefetcher: Prefetcher | None = None
         self.interrupted = False
@@ -496,12 +473,6 @@ class ExtractSession:
         refs = {variant.revision for variant in self.variants if variant.revision is not None}
         return {ref: why for ref in refs if (why := self.revision_view(ref).load(file, cases)) is not None}
 
-    def select_changed(self, items: Sequence[ExtractItem]) -> None:
-        """`--extract-changed`: decide for each case whether it is called or replayed, and why."""
-        if self.settings.changed is not None:
-            view = self.revision_view(self.settings.changed)
-            self.extraction_service.selections |= view.selections(items, self.config.rootpath, self.settings)
-
     # running
 
     def check_extractor(self, item: ExtractItem) -> None:
@@ -556,7 +527,7 @@ class ExtractSession:
         self.extraction_service.pay_judge(item.judge_spending)
         item.result = self._with_origin(item, result, digest_of_extractors(outputs.values()))
         if self.gold_writer is not None and result.outcome is not Outcome.NOT_RUN:
-            several = len(cast("ExtractModule", item.parent).variants) > 1
+            several = len(self.variants_of(cast("pytest.Collector", item.parent))) > 1
             cases = (other.case for other in item.session.items if isinstance(other, ExtractItem))
             item.gold_change = self.gold_writer.write(item.case, item.result, item.owned, several=several, cases=cases)
             if item.has_new_gold and item.error is None:
@@ -617,7 +588,11 @@ def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest
             return  # skipped by a mark or by its extractor: the case did not run
         result = _result_of_error(item, call.excinfo)
     line, safe_result = item.safe_form if result is item.result else safe_form(result, item.owned)
-    _put_junit_properties(item, safe_result)
+    if item.config.getoption("xmlpath", None):  # pytest writes properties at the item's teardown
+        from pytest_extract.report.exports import PROPERTY, junit_properties
+
+        others = [each for each in item.user_properties if not each[0].startswith(PROPERTY)]  # of no earlier run
+        item.user_properties[:] = [*others, *junit_properties(safe_result)]
     service = session_of(item.config).extraction_service
     shown, selection = report.longrepr, service.selections.get(item.nodeid)
     redacted = dict.fromkeys(f"redacted: {kind} ({place})" for place, kind, _ in TALLY.taken())
@@ -632,16 +607,6 @@ def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest
     setattr(report, CASE, told)
     report.extract_outcome = str(result.outcome)  # type: ignore[attr-defined]  # for what pytest shows of it
     report.extract_gold_change = item.gold_change and item.gold_change.kind  # type: ignore[attr-defined]
-
-
-def _put_junit_properties(item: ExtractItem, result: CaseResult) -> None:
-    """Give an item the properties that pytest writes into JUnit XML at its teardown; those of an earlier run go."""
-    if not item.config.getoption("xmlpath", None):
-        return
-    from pytest_extract.report.exports import PROPERTY, junit_properties
-
-    others = [each for each in item.user_properties if not each[0].startswith(PROPERTY)]
-    item.user_properties[:] = [*others, *junit_properties(result)]
 
 
 def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:

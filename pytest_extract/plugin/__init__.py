@@ -163,11 +163,16 @@ def is_case(nodeid: str) -> bool:
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:  # noqa: D103
-    if "pytest_extract.testing" not in sys.modules:
+    if op != "==" or "pytest_extract.testing" not in sys.modules:
         return None
-    from pytest_extract.plugin.items import assertion_lines
+    from pytest_extract.testing import Gold, diff_of_score
 
-    return assertion_lines(op, left, right, config.get_verbosity())
+    gold, output = (right, left) if isinstance(right, Gold) else (left, right)
+    if not isinstance(gold, Gold):
+        return None
+    score, breaches = gold.check(output)
+    diff = diff_of_score(score, breaches, output, verbosity=config.get_verbosity())
+    return ["the extraction is not equal to gold", *diff]
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
@@ -305,7 +310,7 @@ class SessionHooks:
 
             session = started_session(self.config)
             if session is not None:
-                session.interrupt()
+                session.stop_calls()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102

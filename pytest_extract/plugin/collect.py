@@ -23,19 +23,10 @@ from pytest_extract.changed import declared_files
 from pytest_extract.core.case_result import Variant
 from pytest_extract.core.words import first_of
 from pytest_extract.errors import CaseFileError, ConfigError, NotWritten, SchemaError, StoreError, nearest
-from pytest_extract.files import check_file, check_folder
+from pytest_extract.files import check_file, check_folder, display_path
 from pytest_extract.plugin.items import ExtractItem, clean_logs, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
-from pytest_extract.plugin.project import (
-    EXTRACTOR,
-    JUDGE,
-    MODE,
-    MODEL,
-    PROMPT,
-    extractor_function,
-    fixtures_behind,
-    has_fixture,
-)
+from pytest_extract.plugin.project import EXTRACTOR, JUDGE, extractor_function, fixtures_behind, has_fixture
 from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import RevisionView, session_of
 from pytest_extract.report.formats import report_problems
@@ -207,7 +198,7 @@ def check_options(session: pytest.Session) -> None:
         problems = [*dict.fromkeys(_mistakes_of_calls(items, settings))]
     if not problems:
         if view is not None:
-            own.extraction_service.selections |= view.selections(items, config.rootpath, settings)
+            own.extraction_service.selections |= view.selections(items)
     elif left_to_controller(config, "\n".join(problems)):
         session.items.clear()
     else:
@@ -229,7 +220,7 @@ def _without_effect(config: pytest.Config, items: Sequence[ExtractItem], view: R
         for name in (name for name in settings.suite_thresholds if name not in known):
             yield f"extract_suite_thresholds: no measure {name!r}{nearest(name, known)}"
     for pattern in settings.files if settings.from_results is None else ():
-        if not (declared_files([pattern], root) or (view is not None and view.declared_files([pattern], root))):
+        if not (declared_files([pattern], root) if view is None else view.declared_files([pattern])):
             yield f"extract_files: no file below {root} matches {pattern!r}; correct the pattern, or remove it"
     variants = {variant for item in items for variant in cast("ExtractFile", item.parent).variants}
     if settings.baseline is not None or len(variants) != 1:
@@ -292,13 +283,13 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
         return
     asked: list[tuple[str, str, tuple[str, ...]]] = []  # what asks, the fixture that gives it, an extractor's arguments
     if settings.model:
-        asked.append(("--extract-model", MODEL, ("model",)))
+        asked.append(("--extract-model", "extract_model", ("model",)))
     if settings.prompt:
-        asked.append(("--extract-prompt", PROMPT, ("prompt", "case")))
+        asked.append(("--extract-prompt", "extract_prompt", ("prompt", "case")))
     elif item.case.prompt is not None:
         asked.append((f"{item.location[0]}:{item.case.line}: `prompt`", "", ("prompt", "case")))
     if settings.mode != ("prompt",):
-        asked.append(("--extract-mode", MODE, ()))
+        asked.append(("--extract-mode", "extract_mode", ()))
     behind = fixtures_behind(item, EXTRACTOR) if asked else set()
     for by, fixture, arguments in asked:
         made_by = inspect.unwrap(extractor_function(item))
@@ -306,8 +297,6 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
         is_named = bool(names) and any(_is_in_file_of(names, each) for each in (made_by, extractor))
         if fixture in behind or is_named or _takes(extractor, arguments):
             continue
-        from pytest_extract.files import display_path
-
         code = made_by.__code__
         place = f"{display_path(Path(code.co_filename), item.config.rootpath)}:{code.co_firstlineno}"
         wanted = [f"the fixture takes `{fixture}` (used or not)"] if fixture else []

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,7 @@ from pytest_extract.core.values import Json, canonical_json, copied, text_digest
 from pytest_extract.core.words import listed, plural
 from pytest_extract.errors import CaseFileErrors, ConfigError, ExtractError, NotWritten
 from pytest_extract.extraction.call import BackgroundLoop, Extraction, call_extractor
-from pytest_extract.files import POLL_S
+from pytest_extract.files import POLL_S, display_path
 from pytest_extract.plugin.items import ExtractItem, Note
 from pytest_extract.plugin.options import RUN, SETTINGS, Mode
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, has_fixture, value_made_before
@@ -47,23 +47,24 @@ class CallSlots:
     """The slots of all calls of a run, extractor's and judge's; none is given any more when the run has ended.
 
     `folder`: where the run has several processes, it has a lock file for each call, which the system releases if a
-    worker dies. One thread of a process looks for a free lock at a time, so that each process gets its share.
+    worker dies. One thread of a process looks for a free lock at a time, so that each process gets its share; what it
+    locks is its own, as filelock keeps that by thread.
     """
 
     def __init__(self, count: int, folder: Path | None = None) -> None:
-        self._paths: list[Path] = []
+        self._locks: list[BaseFileLock] = []
         if folder is not None:
+            from filelock import FileLock
+
             folder.mkdir(mode=0o700, exist_ok=True)
-            self._paths = [folder / f"slot-{number}" for number in range(count)]
-        self._free = threading.Semaphore(1 if self._paths else count)
-        self._locked = threading.local()
+            self._locks = [FileLock(folder / f"slot-{number}") for number in range(count)]
+        self._free = threading.Semaphore(1 if self._locks else count)
         self._closed = False
 
     def __enter__(self) -> None:
-        if self._paths:
+        if self._locks:
             with self._free:
-                lock = self._lock_any()
-            self._locked.locks = [*getattr(self._locked, "locks", ()), lock]
+                self._lock_any()
         else:
             self._free.acquire()
         if self._closed:  # also for who has waited for a slot meanwhile
@@ -71,20 +72,19 @@ class CallSlots:
             raise NotRun("the run has ended")
 
     def __exit__(self, *failure: object) -> None:
-        if self._paths:
-            self._locked.locks.pop().release()
+        if self._locks:
+            next(lock for lock in self._locks if lock.is_locked).release()
         else:
             self._free.release()
 
-    def _lock_any(self) -> BaseFileLock:
-        from filelock import FileLock, Timeout
+    def _lock_any(self) -> None:
+        from filelock import Timeout
 
         while True:
-            for path in self._paths:
-                lock = FileLock(path)
+            for lock in self._locks:
                 with suppress(Timeout):
                     lock.acquire(blocking=False)
-                    return lock
+                    return
             time.sleep(POLL_S)
 
     def close(self) -> None:
@@ -288,7 +288,6 @@ class ExtractionService:
         mode, settings = self._mode(item), self._settings
         if mode not in self._recordings:
             from pytest_extract.extraction.recordings import DEFAULT_FOLDER, Recordings
-            from pytest_extract.files import display_path
 
             # The options on which recordings, or node ids, depend, to record again with; each key holds the model.
             folder = display_path(settings.recordings, self._root)
@@ -334,8 +333,6 @@ class ExtractionService:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
         if not found.recorded or error is not None or found.extractor in {None, self._digest_of(extractor)}:
             return found
-        from pytest_extract.files import display_path
-
         names = [display_path(path, self._root.resolve()) for path in self._sources_of(extractor)[0]]
         code = f"other code ({listed(names)})" if names else "another extractor"
         is_meant = self._settings.changed is not None or self._settings.other_code == "allow"
@@ -484,14 +481,6 @@ class ExtractionService:
             paths = extractor_sources(extractor, self._root, declared_files(self._settings.files, self._root))
             self._sources[file] = paths, sources_digest(paths, self._root)
         return self._sources[file]
-
-
-def digest_of_extractors(outputs: Iterable[Extraction]) -> str | None:
-    """Return one digest of the extractors that made these outputs; None where that of some output is unknown."""
-    digests = {each.extractor for each in outputs}
-    if None in digests or not digests:
-        return None
-    return digests.pop() if len(digests) == 1 else text_digest("\n".join(sorted(filter(None, digests))))
 
 
 def _made_or_error(make: Callable[[], Any]) -> tuple[Any, Exception | None]:

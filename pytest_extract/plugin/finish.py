@@ -14,6 +14,7 @@ from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.words import first_of, listed, plural
 from pytest_extract.plugin.extraction import budget_of
 from pytest_extract.plugin.items import ExtractItem, write_case, write_lines
+from pytest_extract.plugin.options import SETTINGS
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import leave_after, started_session
 from pytest_extract.report.lines import Line, Style, line, render_error, safe_prose, text_of, told
@@ -27,8 +28,6 @@ _CONCLUSION = pytest.StashKey["_Conclusion"]()
 _SIGNS: Final = 4
 """Columns for the signs and spaces around the title of a section."""
 _MOST_SHOWN: Final = 10
-NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
-"""Exit status of a run that left cases out for want of budget and is green otherwise."""
 
 
 def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
@@ -42,8 +41,8 @@ def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
     run_results.close(drops_earlier=_replaces_reports(config, run_results))
     started = started_session(config)
     if started is not None:
+        leave_after(session, interrupted=started.stopped)
         started.close()
-        leave_after(session, interrupted=started.interrupted)
         if started.gold_writer is not None:
             started.gold_writer.write_drafts()
     if hasattr(config, "workerinput"):
@@ -61,7 +60,7 @@ def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif run_results.totals.outcomes[Outcome.NOT_RUN]:
-        session.exitstatus = NOT_RUN_STATUS
+        session.exitstatus = pytest.ExitCode.INTERRUPTED  # green otherwise, but cases were left out for want of budget
     elif any(not passed for passed, _ in conclusion.suite):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif run_results.totals.auto_accept.by_rule:
@@ -84,9 +83,13 @@ def _replaces_reports(config: pytest.Config, run_results: RunResults) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class _Conclusion:
-    """What the run comes to: the gates, and lines on the baseline and the reports that were written."""
+    """What the run comes to: the gates, and lines on the baseline and the reports that were written.
+
+    `word`: the verdict of the regression gate, where it decides about the run.
+    """
 
     decision: GateDecision | None = None
+    word: str | None = None
     suite: Sequence[tuple[bool, str]] = ()
     green: bool = True
     baseline: list[Line] = field(default_factory=list)
@@ -107,15 +110,18 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     compared = settings.gate == "regression" or settings.baseline is not None
     if not (compared or len(run_results.totals.variants) > 1) or run_results.forecasts:
         return conclusion
-    from pytest_extract.plugin.regression import gate_decision, gate_fails, report_to_junit, write_baseline
+    from pytest_extract.plugin.regression import decision_word, gate_decision, report_to_junit, write_baseline
+    from pytest_extract.regression.gate import exit_status
 
     conclusion.decision = decision = gate_decision(session.config, run_results)
-    report_to_junit(session.config, decision, settings)
+    conclusion.word = word = decision_word(decision, settings)
+    conclusion.green = word is None or (decision is not None and exit_status(decision) == 0)
+    if word is not None:
+        report_to_junit(session.config, decision, word, green=conclusion.green)
     if decision is not None:
         session.config.hook.pytest_extract_verdict(config=session.config, verdict=decision)
     if settings.update_baseline and settings.baseline is not None:
         conclusion.baseline = write_baseline(session, run_results, settings.baseline)
-    conclusion.green = not gate_fails(decision, settings)
     return conclusion
 
 
@@ -285,25 +291,20 @@ def _changed_lines(config: pytest.Config, decision: GateDecision | None, width: 
 
 def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the verdict on a comparison; where it is that of the regression gate, pytest's last line says it too."""
-    run_results = run_results_of(config)
-    decision, settings = config.stash.get(_CONCLUSION, _Conclusion()).decision, run_results.settings
-    if (decision is None and settings.gate != "regression") or config.get_verbosity() < -1:
+    conclusion = config.stash.get(_CONCLUSION, _Conclusion())
+    decision, word = conclusion.decision, conclusion.word
+    if (decision is None and word is None) or config.get_verbosity() < -1:
         return
-    if not run_results.selected_cases or run_results.forecasts:
-        return
-    from pytest_extract.plugin.regression import decision_lines, decision_word
-
-    lines = _lines_or_error("the verdict", lambda: decision_lines(decision, settings, verbosity=config.get_verbosity()))
-    if not lines:
-        return
+    from pytest_extract.plugin.regression import decision_lines
     from pytest_extract.report.lines import shorten
     from pytest_extract.report.run_report import comparison_title
 
     writer = reporter._tw  # noqa: SLF001
-    title = comparison_title(decision, is_gate=settings.gate == "regression")
+    title = comparison_title(decision, is_gate=config.stash[SETTINGS].gate == "regression")
     reporter.section(shorten(title, writer.fullwidth - _SIGNS))
-    write_lines(writer, lines)
-    word = decision_word(decision, settings)
+    write_lines(
+        writer, _lines_or_error("the verdict", lambda: decision_lines(decision, verbosity=config.get_verbosity()))
+    )
     if word is not None:
         reporter.stats.setdefault(f"verdict: {word}", [decision])
 

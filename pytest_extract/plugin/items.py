@@ -27,7 +27,7 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.project import ItemFixtures, RunWith, check_not_parametrized, has_fixture
 from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, find_secrets_of_process, held_by
-from pytest_extract.report.lines import Line, Style, printed, safe_controls, safe_prose, text_of
+from pytest_extract.report.lines import Line, Style, printed, safe_controls, safe_prose
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import load_result, safe_form
 
@@ -170,17 +170,12 @@ class ExtractItem(pytest.Item):
 
     def _fails_under_every_gate(self) -> bool:
         """Whether the case is a regression test, has a new gold, or an xfail mark announces that it fails: an `x`."""
-        if self.case.origin is Origin.CORRECTION or self.has_new_gold:
+        if self.case.origin is Origin.CORRECTION or (self.gold_change is not None and self.gold_change.needs_review):
             return True
         xfail = None if self.config.getoption("runxfail", default=True) else evaluate_xfail_marks(self)
         if xfail is None or xfail.raises is None:
             return xfail is not None
         return isinstance(xfail.raises, type | tuple) and issubclass(CaseFailed, xfail.raises)
-
-    @property
-    def has_new_gold(self) -> bool:
-        """Whether nobody has reviewed the gold yet."""
-        return self.gold_change is not None and self.gold_change.needs_review
 
     def keep_error(self, error: Exception) -> None:
         """Keep the first exception of the extractor."""
@@ -296,16 +291,8 @@ def escape_name(text: str) -> str:
 
 # how cases are shown
 
-MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
-    "plain": {},
-    "head": {"bold": True},
-    "bad": {"red": True},
-    "good": {"green": True},
-    "warn": {"yellow": True},
-    "dim": {"light": True},
-    "mark": {"bold": True, "cyan": True},
-}
-
+_MARKUP: Final = {"head": "bold", "bad": "red", "good": "green", "warn": "yellow", "dim": "light", "mark": "bold cyan"}
+"""What pytest's terminal writer calls the styles of lines, but the plain one."""
 CASE: Final = "extract_case"
 """Attribute of a report with what a case brings: text and builtins, which xdist sends to the controller."""
 Note: TypeAlias = tuple[Style, str]
@@ -438,23 +425,9 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 def write_lines(writer: Any, lines: Iterable[Line]) -> None:
     """Write styled lines; `writer` is pytest's TerminalWriter or TerminalReporter."""
     for each in map(printed, lines):
-        if not writer.hasmarkup:
-            writer.write(text_of(each))
-        else:
-            for span in each:
-                writer.write(span.text, **MARKUP[span.style])
+        for span in each:
+            writer.write(span.text, **dict.fromkeys(_MARKUP.get(span.style, "").split(), True))
         writer.write("\n")
-
-
-def assertion_lines(op: str, left: object, right: object, verbosity: int) -> list[str] | None:
-    """Return the diff of `output == Gold(...)` in an assert; None where no gold is compared, or no equality."""
-    from pytest_extract.testing import Gold, diff_of_score
-
-    gold, output = (right, left) if isinstance(right, Gold) else (left, right)
-    if op != "==" or not isinstance(gold, Gold):
-        return None
-    score, breaches = gold.check(output)
-    return ["the extraction is not equal to gold", *diff_of_score(score, breaches, output, verbosity=verbosity)]
 
 
 _OF_A_REQUEST: Final = re.compile(

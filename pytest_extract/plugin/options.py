@@ -359,12 +359,6 @@ class Settings:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"settings are read-only: {name} cannot be set to {value!r}")
 
-    def prompt_names(self, root: Path) -> dict[str, Path]:
-        """Return the prompt files in their order, by the names that they have in variants."""
-        from pytest_extract.files import display_path
-
-        return {display_path(path.resolve(), root.resolve()): path for path in self.prompt}
-
     @property
     def writes_golds(self) -> Literal["new", "fix"] | None:
         """What cases write into their golds as they end."""

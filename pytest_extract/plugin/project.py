@@ -45,13 +45,12 @@ class ItemFixtures:
     depend, directly or through other fixtures, on `extract_model` or `extract_prompt`: a session-scoped extractor is
     made once per variant and prompt file and kept.
 
-    `plain`: what the items run with that share pytest's own fixture definitions with tests; None where the run has
-    several variants. `extractor_on_demand`: the extractor may never be called, so the set-up of an item does not make
-    it.
+    `is_plain`: the run has one variant, whose items share pytest's own fixture definitions with tests.
+    `extractor_on_demand`: the extractor may never be called, so the set-up of an item does not make it.
     """
 
-    def __init__(self, plain: RunWith | None, *, extractor_on_demand: bool) -> None:
-        self._plain = plain
+    def __init__(self, *, is_plain: bool, extractor_on_demand: bool) -> None:
+        self._is_plain = is_plain
         self._extractor_on_demand = extractor_on_demand
         self._infos: dict[tuple[object, ...], Any] = {}
         self._copies: dict[tuple[int, RunWith], tuple[Any, Any]] = {}
@@ -70,7 +69,7 @@ class ItemFixtures:
             if named:
                 info = dataclasses.replace(info, name2fixturedefs={**info.name2fixturedefs, EXTRACTOR: tuple(named)})
             variant = run_with.variant
-            if run_with != self._plain or variant.param is not None:
+            if not self._is_plain or variant.param is not None:
                 values: dict[str, Any] = {MODEL: variant.model, PROMPT: run_with.prompt}
                 if variant.mode is not None:
                     values[MODE] = variant.mode

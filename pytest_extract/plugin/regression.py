@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -20,9 +20,9 @@ from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.words import plural
 from pytest_extract.errors import ExtractError, StoreError
-from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.items import CASE, ExtractItem
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
+from pytest_extract.plugin.run_results import RunResults, run_results_of, write_own_line
 from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
@@ -36,7 +36,6 @@ from pytest_extract.regression.gate import (
     decide_confirmed,
     evaluate_base,
     evaluate_gate,
-    exit_status,
     held_runs,
     may_have_fallen,
     plan_variant,
@@ -47,6 +46,7 @@ from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, co
 from pytest_extract.report.lines import Line, render_error, text_of, told
 from pytest_extract.report.run_report import verdict_lines
 from pytest_extract.report.summary import DRAFTS
+from pytest_extract.results import load_result
 
 _BASELINE = pytest.StashKey[Baseline]()
 _CONFIRMED = pytest.StashKey[GateDecision]()
@@ -126,28 +126,19 @@ def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
     return next((variant.label for variant in variants if variant.label in ran), None)
 
 
-def _decides(settings: Settings) -> bool:
-    """Whether the regression gate decides about the run; not about one that writes what it would be compared by."""
-    return settings.gate == "regression" and not settings.update_baseline and settings.update_gold is None
-
-
-def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:
-    """Whether the regression gate fails the run; a gate that compared nothing does."""
-    return _decides(settings) and (decision is None or exit_status(decision) != 0)
-
-
-def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosity: int) -> list[Line]:
+def decision_lines(decision: GateDecision | None, *, verbosity: int) -> list[Line]:
     """Return the verdict as lines, or that the gate compared nothing."""
-    if decision is not None:
-        return verdict_lines(decision, verbosity=verbosity)
-    if _decides(settings):
+    if decision is None:
         return [told("UNDECIDED. Nothing was compared.", "bad")]
-    return []
+    return verdict_lines(decision, verbosity=verbosity)
 
 
 def decision_word(decision: GateDecision | None, settings: Settings) -> str | None:
-    """Return the word for pytest's last line, where the gate decides about the run."""
-    if not _decides(settings):
+    """Return the word for pytest's last line; None where the gate does not decide about the run.
+
+    Nor does it about one that writes what it would be compared by.
+    """
+    if settings.gate != "regression" or settings.update_baseline or settings.update_gold is not None:
         return None
     if decision is None:
         return "UNDECIDED"
@@ -155,21 +146,21 @@ def decision_word(decision: GateDecision | None, settings: Settings) -> str | No
     return f"{decision.answer}, {plural(dead, 'document')} died" if dead else str(decision.answer)
 
 
-def report_to_junit(config: pytest.Config, decision: GateDecision | None, settings: Settings) -> None:
+def report_to_junit(config: pytest.Config, decision: GateDecision | None, word: str, *, green: bool) -> None:
     """Add a test `regression gate` to the JUnit file: it fails as the run does, and is skipped if undecided."""
     from _pytest.junitxml import xml_key
 
     xml = config.stash.get(xml_key, None)
-    word = decision_word(decision, settings)
-    if xml is None or word is None:
+    if xml is None:
         return
-    text = "\n".join(map(text_of, decision_lines(decision, settings, verbosity=0)))
-    name = "regression gate"
-    outcome: Literal["passed", "failed", "skipped"] = "skipped" if word.startswith("UNDECIDED") else "passed"
-    if gate_fails(decision, settings):
-        outcome = "failed"
-    where = ("", None, name)
-    longrepr = ("", 0, text) if outcome == "skipped" else text if outcome == "failed" else None
+    text = "\n".join(map(text_of, decision_lines(decision, verbosity=0)))
+    name, where = "regression gate", ("", None, "regression gate")
+    outcome: Literal["passed", "failed", "skipped"] = "passed"
+    longrepr: Any = None
+    if not green:
+        outcome, longrepr = "failed", text
+    elif word.startswith("UNDECIDED"):
+        outcome, longrepr = "skipped", ("", 0, text)
     xml.pytest_runtest_logreport(pytest.TestReport(name, where, {}, outcome, longrepr, "call"))
     xml.pytest_runtest_logreport(pytest.TestReport(name, where, {}, "passed", None, "teardown"))
 
@@ -451,7 +442,9 @@ def _run(session: pytest.Session, run_results: RunResults, items: Sequence[Extra
         following = items[index + 1] if index + 1 < len(items) else None
         found = None
         for report in runtestprotocol(item, log=False, nextitem=following):
-            found = take_fresh_result(report, run_results) or found
+            case: dict[str, Any] = vars(report).pop(CASE, {})
+            run_results.take_side_effects(case)
+            found = load_result(case["line"]) if "line" in case else found
         results.append(found)
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)

@@ -73,6 +73,18 @@ class GoldChange(NamedTuple):
         """Whether nobody has reviewed the gold yet: its case fails."""
         return self.kind not in {"kept", "unchanged"}
 
+    def failed(self, result: CaseResult) -> CaseResult:
+        """Return the result of its case where that needs review: it fails, as an output cannot be its own reference."""
+        message = f"its gold is {self.why}"
+        if self.kind == "drafted":
+            message = "its gold is drafted from this output: review it with `pytest-extract review`"
+        elif self.kind == "updated":
+            review = "review the change, and run without --extract-update-gold"
+            message = f"its gold was updated from this output ({plural(len(self.edits), 'value')}): {review}"
+        outcome = Outcome.FAILED if result.outcome is Outcome.PASSED else result.outcome
+        breaches = (Breach(what="gold", message=message), *result.breaches)
+        return replace(result, outcome=outcome, breaches=breaches, why=result.why or message)
+
 
 class _WrittenGold(NamedTuple):
     """The value written to a gold in this run, the case that it comes from, and whether the file changed."""
@@ -228,19 +240,6 @@ class GoldWriter:
         if compares and not gates.coverage.passed and not self._force:
             return f"the output fails the coverage gate: {gates.coverage.why}; take it with --extract-force"
         return None
-
-
-def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
-    """Return the result of a case whose gold was updated: it fails, as its output cannot be its own reference."""
-    message = f"its gold is {change.why}"
-    if change.kind == "drafted":
-        message = "its gold is drafted from this output: review it with `pytest-extract review`"
-    elif change.kind == "updated":
-        review = "review the change, and run without --extract-update-gold"
-        message = f"its gold was updated from this output ({plural(len(change.edits), 'value')}): {review}"
-    outcome = Outcome.FAILED if result.outcome is Outcome.PASSED else result.outcome
-    breach = Breach(what="gold", message=message)
-    return replace(result, outcome=outcome, breaches=(breach, *result.breaches), why=result.why or message)
 
 
 def gold_lines(changes: Mapping[str, GoldChange], root: Path) -> list[Line]:

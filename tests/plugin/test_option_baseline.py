@@ -177,7 +177,7 @@ def test_mistakes_are_told_before_anything_runs(pytester, suite, calls, argument
     assert (pytester.path / "file").read_text() == "{"
 
 
-@pytest.mark.parametrize("arguments", [(GATE,), (GATE, "-n1"), ("--extract-rule=alpha=0.1",)])
+@pytest.mark.parametrize("arguments", [(GATE,), (GATE, "-n1"), ("--extract-rule=alpha=0.1",), ("--extract-confirm",)])
 def test_a_comparison_without_anything_to_compare_with_is_an_error(pytester, suite, arguments):
     suite(1)
     refused(pytester.runpytest_subprocess(*arguments), "*needs something to compare with: --extract-baseline=FILE*")
@@ -192,14 +192,13 @@ def test_params_of_the_extractor_and_the_variants_of_a_past_run_are_compared(sui
     run(GATE, "--extract-from=run.jsonl", lines=worse)
 
 
-def test_a_replay_has_not_changed_unless_other_code_recorded_it(suite, pytester):
+def test_a_replay_has_not_changed_unless_other_code_recorded_it(suite, add_to_conftest):
     """However few the cases: the same outputs, made by the same code, leave nothing to doubt."""
     run = suite(3)
     run(UPDATE, "--extract-record=all", "--extract-gate=none", total=[0], status=GREEN)
     replay = (GATE, "--extract-record=none")
     run(*replay, total=[0, 1], status=GREEN, lines=["PASS. fields right *no result changed*"])
-    conftest = pytester.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + "\n# a change\n")
+    add_to_conftest("# a change\n")
     run("--extract-record=all", "--extract-gate=none", total=[0])
     run(*replay, lines=["PASS. *; falls of the mean above 63.2 points are ruled out."])
 

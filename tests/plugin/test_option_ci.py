@@ -68,7 +68,7 @@ def test_junit_xml_has_properties(pytester, workers):
 
 
 def test_every_case_has_the_mark_extract(pytester, run):
-    pytester.makepyfile("def test_it(): pass")
+    pytester.makepyfile("def test_it(extract_model): assert extract_model is None")
     run("-m", "extract", "--strict-markers", passed=1, failed=1, deselected=1)
     run("-m", "not extract", passed=1, deselected=2)
     run("--markers", lines=["@pytest.mark.extract: an extraction case; *"])

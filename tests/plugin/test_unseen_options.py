@@ -111,9 +111,3 @@ def test_what_is_only_listed_or_replayed_needs_no_extractor_that_sees_it(pyteste
     run(MODELS[0], "--collect-only", status=GREEN)
     run("--extract-report=r.jsonl", status=RED)
     assert pytester.runpytest(MODELS[0], "--extract-from=r.jsonl").ret != pytest.ExitCode.USAGE_ERROR
-
-
-@pytest.mark.usefixtures("called_model")
-def test_a_model_without_a_provider_is_refused(pytester):
-    told = "ERROR: --extract-model=no/such-model: no model 'no/such-model': litellm knows no*"
-    refused(pytester.runpytest("--extract-model=no/such-model"), told)

@@ -101,11 +101,10 @@ def test_without_the_gate_a_baseline_only_reports(suite):
     told.stdout.no_fnmatch_line("*verdict: WORSE*")
 
 
-def test_the_first_of_two_prompts_of_one_name_is_the_base_under_xdist_too(pytester, suite, run, write_extractor):
+def test_the_first_of_two_prompts_of_one_name_is_the_base_under_xdist_too(suite, run, write_extractor, write_files):
     suite(20)
     write_extractor('return json.loads(document.text) if prompt == "good" else {}', "document, prompt")
-    for folder, text in (("old", "good"), ("new", "bad")):
-        (pytester.mkdir(folder) / "p.md").write_text(text)
+    write_files({"old/p.md": "good", "new/p.md": "bad"})
     prompts = ("--extract-prompt=old/p.md", "--extract-prompt=new/p.md")
     run("-n2", GATE, *prompts, status=RED, lines=["*WORSE*old/p.md -> new/p.md*"])
 

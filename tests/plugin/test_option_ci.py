@@ -42,8 +42,8 @@ def test_ci_can_be_off_and_a_run_without_cases_adds_nothing(pytester, run, in_ac
     assert text_of(pytester, "summary.md") == "# Before\n"
 
 
-def test_each_mistake_of_a_file_has_an_annotation(pytester, in_actions):
-    (pytester.path / "odd.extract.yaml").write_text("schma: {}\ngoold: {}\n", encoding="utf-8")
+def test_each_mistake_of_a_file_has_an_annotation(pytester, write_files, in_actions):
+    write_files({"odd.extract.yaml": "schma: {}\ngoold: {}\n"})
     schema, gold = in_actions(pytester.runpytest("-k", "odd"))
     for number, (line, key) in enumerate(((schema, "schma"), (gold, "goold")), start=1):
         assert line.startswith(f"::error file=odd.extract.yaml,line={number},")

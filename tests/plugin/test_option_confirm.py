@@ -1,7 +1,5 @@
 """--extract-confirm: the cases that fell run again on both sides, and what fresh runs show is in the verdict."""
 
-import json
-
 import pytest
 
 from tests.plugin.conftest import GREEN, RED, STOPPED, shows
@@ -42,19 +40,15 @@ CASES = [{"gold": {"n": number, **{name: f"{name}{number}" for name in NAMES}}} 
 
 
 @pytest.fixture
-def project(pytester, write_suite):
+def project(pytester, write_suite, write_files):
     """Forty cases with the prompt `one`, and q.md with the prompt `two`; returns a function that runs them."""
-    path = pytester.path
-    pytester.makeconftest(CONFTEST)
     write_suite(CASES, schema=SCHEMA, prompt="p.md")
-    (path / "p.md").write_text("one\n")
-    (path / "q.md").write_text("two\n")
-    (path / ".gitignore").write_text("log\nwrong.json\n__pycache__\n.pytest_cache\nextract-recordings\n")
+    ignored = "log\nwrong.json\n__pycache__\n.pytest_cache\nextract-recordings\n"
+    write_files({"conftest.py": CONFTEST, "p.md": "one\n", "q.md": "two\n", ".gitignore": ignored})
 
     def run(*args, prompt="two", in_process=True, status=None, lines=(), **wrong):
-        (path / "p.md").write_text(f"{prompt}\n")
-        (path / "wrong.json").write_text(json.dumps({"two": wrong}))
-        (path / "log").unlink(missing_ok=True)
+        write_files({"p.md": f"{prompt}\n", "wrong.json": {"two": wrong}})
+        (pytester.path / "log").unlink(missing_ok=True)
         result = (pytester.runpytest if in_process else pytester.runpytest_subprocess)("--tb=no", *args)
         assert status in {None, result.ret}
         shows(result, *lines)

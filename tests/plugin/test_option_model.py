@@ -87,25 +87,22 @@ def test_the_nearest_conftest_wins_for_each_model(pytester, run, write_case):
     run(*MODELS, "near", "b.extract.yaml", passed=2, failed=2)
 
 
-def test_several_prompts_are_variants_of_their_own(pytester, run, write_extractor):
+def test_several_prompts_are_variants_of_their_own(pytester, run, write_extractor, write_files):
     body = 'assert prompt == extract_prompt.read_text()\nreturn document.text if prompt == "good" else "{}"'
     write_extractor(body, "document, prompt", needs="extract_prompt")
-    for name in ("good", "bad"):
-        (pytester.path / f"{name}.md").write_text(name, encoding="utf-8")
+    write_files({"good.md": "good", "bad.md": "bad"})
     prompts = ["--extract-prompt=good.md", "--extract-prompt=bad.md"]
     assert ids(pytester, *prompts)[:2] == ["a[good.md", "a[bad.md"]
     assert ids(pytester, *prompts, "--extract-model=m")[0] == "a[m-good.md"
     run(*prompts, passed=2, failed=2)
 
 
-def test_one_prompt_stands_in_place_of_the_case_s_own_and_leaves_its_id(pytester, run, write_case, write_extractor):
+def test_one_prompt_stands_in_place_of_the_case_s_own_and_leaves_its_id(run, write_case, write_extractor, write_files):
     write_extractor("return document.text if str(prompt) == 'new' else '{}'", "document, prompt")
-    for name in ("old", "new"):
-        (pytester.path / f"{name}.md").write_text(name, encoding="utf-8")
+    write_files({"old.md": "old", "new.md": "new"})
     write_case("a", prompt="old.md")
     run("-k", "a.extract", failed=1, deselected=1)
-    assert ids(pytester, "--extract-prompt=new.md") == ["a", "b"]
-    run("--extract-prompt=new.md", passed=2)
+    run("--extract-prompt=new.md", "-v", passed=2, lines=["a.extract.yaml::a PASSED*", "b.extract.yaml::b PASSED*"])
 
 
 MODES = ("--extract-mode=prompt", "--extract-mode=structured")

@@ -29,11 +29,10 @@ def conftest(extractor, needs=""):
 
 
 @pytest.fixture(autouse=True)
-def project(pytester, write_case):
+def project(write_case, write_files):
     write_case("a")
-    (pytester.path / "p.md").write_text("one")
-    (pytester.path / "q.md").write_text("two")
-    pytester.makepyfile(other=f"'''A model: --extract-model=NAME'''\n\ndef plain(document):\n    return {CALL}\n")
+    other = f"'''A model: --extract-model=NAME'''\n\ndef plain(document):\n    return {CALL}\n"
+    write_files({"p.md": "one", "q.md": "two", "other.py": other})
 
 
 @pytest.mark.parametrize(

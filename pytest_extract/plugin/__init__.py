@@ -5,8 +5,11 @@ Each hook imports the module that does its work, so that a run without extract c
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+import tempfile
+import time
 from collections.abc import Generator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -91,10 +94,12 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
     from pytest_extract.plugin.options import RUN, SETTINGS, SharedRun, settings_from
 
     config.stash[SETTINGS] = settings = settings_from(config)
-    given = getattr(config, "workerinput", {}).get("extract_run")
-    config.stash[RUN] = run = SharedRun.of(given)
-    if given is None:
+    run = SharedRun(time.time(), Path(tempfile.gettempdir()) / f"pytest-extract-{os.urandom(16).hex()}")
+    if given := getattr(config, "workerinput", {}).get("extract_run"):
+        run = SharedRun(given[0], Path(given[1]))
+    else:
         config.add_cleanup(lambda: shutil.rmtree(run.folder, ignore_errors=True))
+    config.stash[RUN] = run
     config.addinivalue_line("markers", "extract: an extraction case; every case of a *.extract.yaml file has this mark")
     config.add_cleanup(lambda: sys.meta_path.remove(OwnModules))
     config.pluginmanager.register(SessionHooks(config, settings), "pytest_extract_session")
@@ -135,7 +140,7 @@ def extract_mode(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def extract_extensions(request: pytest.FixtureRequest) -> Extensions:
     """Give what cases beside this test may name: the project's own metrics, transforms, aligners, post-processors."""
-    return _session(request).extensions.extensions_for(request.path)
+    return _session(request).extensions.at(request.path)[0]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -158,11 +163,16 @@ def is_case(nodeid: str) -> bool:
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:  # noqa: D103
-    if "pytest_extract.testing" not in sys.modules:
+    if op != "==" or "pytest_extract.testing" not in sys.modules:
         return None
-    from pytest_extract.plugin.items import assertion_lines
+    from pytest_extract.testing import Gold, diff_of_score
 
-    return assertion_lines(op, left, right, config.get_verbosity())
+    gold, output = (right, left) if isinstance(right, Gold) else (left, right)
+    if not isinstance(gold, Gold):
+        return None
+    score, breaches = gold.check(output)
+    diff = diff_of_score(score, breaches, output, verbosity=config.get_verbosity())
+    return ["the extraction is not equal to gold", *diff]
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
@@ -179,14 +189,14 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Generator[None]:
-    """Fold equal causes in pytest's own sections; write the verdict of the regression gate below all summaries."""
+    """Fold equal causes in pytest's own sections (but with -vv); write the verdict of the gate below all summaries."""
     stats = terminalreporter.stats
     red: dict[str, list[Any]] = {name: stats[name] for name in ("failed", "error") if name in stats}
-    if any(hasattr(report, "extract_outcome") for reports in red.values() for report in reports):
+    of_cases = any(hasattr(report, "extract_outcome") for reports in red.values() for report in reports)
+    if of_cases and config.get_verbosity() < 2:
         from pytest_extract.plugin.items import one_of_each_cause
 
-        for name, reports in red.items():
-            stats[name] = one_of_each_cause(reports, config.get_verbosity())
+        stats.update({name: one_of_each_cause(reports) for name, reports in red.items()})
     try:
         yield
     finally:
@@ -300,7 +310,7 @@ class SessionHooks:
 
             session = started_session(self.config)
             if session is not None:
-                session.interrupt()
+                session.stop_calls()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102

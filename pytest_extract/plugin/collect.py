@@ -19,15 +19,16 @@ import pytest
 
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
+from pytest_extract.changed import declared_files
 from pytest_extract.core.case_result import Variant
 from pytest_extract.core.words import first_of
 from pytest_extract.errors import CaseFileError, ConfigError, NotWritten, SchemaError, StoreError, nearest
-from pytest_extract.files import check_file, check_folder
+from pytest_extract.files import check_file, check_folder, display_path
 from pytest_extract.plugin.items import ExtractItem, clean_logs, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
-from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, fixtures_behind, has_fixture
+from pytest_extract.plugin.project import EXTRACTOR, JUDGE, extractor_function, fixtures_behind, has_fixture
 from pytest_extract.plugin.run_results import open_results
-from pytest_extract.plugin.session import session_of
+from pytest_extract.plugin.session import RevisionView, session_of
 from pytest_extract.report.formats import report_problems
 
 _MOST_MISTAKES = 100
@@ -66,7 +67,7 @@ class ExtractFile(pytest.File):
         """Read the file; when nothing in it can run, the file itself is the collection error."""
         session = session_of(self.config)
         try:
-            cache = session.extensions.cache_for(self.path)
+            _, cache = session.extensions.at(self.path)
             self.variants = session.variants_of(self)
         except ConfigError as error:  # two of the project's extensions clash, or several variants would update a gold
             raise self.CollectError(str(error)) from error
@@ -97,7 +98,11 @@ class ExtractFile(pytest.File):
                 continue
             if hook.get_hookimpls():
                 case_on_variant.document.read_by(lambda document: hook(document=document))
-            name = _item_name(case.id, variant, ids)
+            name = escape_name(f"{case.id}[{variant.label}]" if variant.label else case.id)
+            if "[" in name and not name.endswith("]"):
+                # pytest 9.2 takes what follows the bracket for parameters and closes it: `[a] b` would show as `[a] b]`
+                rounded = name.replace("[", "(").replace("]", ")")
+                name = name if rounded in ids else rounded
             # As a text: pytest 9.2 takes its brackets for parameters then, as in the ids that --lf and --sw keep.
             nodeid = f"{self.nodeid}::{name}"
             item: ExtractItem = ExtractItem.from_parent(
@@ -127,15 +132,6 @@ def _mark(mark: Any) -> pytest.MarkDecorator:
     return made
 
 
-def _item_name(case_id: str, variant: Variant, ids: Collection[str]) -> str:
-    name = escape_name(f"{case_id}[{variant.label}]" if variant.label else case_id)
-    if "[" in name and not name.endswith("]"):
-        # pytest 9.2 takes what follows the bracket for parameters and closes it: `[a] b` would show as `[a] b]`
-        rounded = name.replace("[", "(").replace("]", ")")
-        return name if rounded in ids else rounded
-    return name
-
-
 class ExtractMistakes(pytest.Collector):
     """The mistakes of a file that also has good cases."""
 
@@ -154,40 +150,37 @@ def _mistakes_text(errors: list[CaseFileError], config: pytest.Config) -> str:
 
 
 def open_files(config: pytest.Config) -> None:
-    """Read a past run, a revision and a baseline, open the results file; UsageError where that is not possible."""
-    settings = config.stash[SETTINGS]
+    """Read a past run, a revision and a baseline, and open the results file.
+
+    UsageError where that is not possible, or a file of this run cannot be written: before the first call.
+    """
+    settings, is_worker = config.stash[SETTINGS], hasattr(config, "workerinput")
+    outputs: list[tuple[str, str, Path, Callable[[Path], None]]] = []
+    if settings.update_baseline and settings.baseline is not None:
+        outputs.append(("baseline", "file", settings.baseline, check_file))
+    if settings.record not in {"off", "none"} and settings.from_results is None:
+        outputs.append(("recordings", "folder", settings.recordings, check_folder))
     try:
         session = session_of(config)
         if settings.changed is not None:
             session.revision_view(settings.changed)
-        if not hasattr(config, "workerinput"):
-            check_outputs(settings)
+        problems = [] if is_worker else [f"--extract-report: {text}" for text in report_problems(settings.report)]
+        for option, kind, path, check in () if is_worker else outputs:
+            try:
+                check(path)
+            except NotWritten as error:
+                why = f"{error.reason}; name a {kind} that can be written"
+                problems.append(f"--extract-{option}: cannot write {path}: {why}")
+        if problems:
+            raise pytest.UsageError("\n".join(problems))
         if settings.gate == "regression" or settings.baseline is not None:
             from pytest_extract.plugin.regression import read_gate_inputs
 
             read_gate_inputs(config, settings)
     except (ConfigError, StoreError) as error:
         raise pytest.UsageError(str(error)) from error
-    if not hasattr(config, "workerinput"):
+    if not is_worker:
         open_results(config)
-
-
-def check_outputs(settings: Settings) -> None:
-    """Check that all files of this run can be written, before the first call; UsageError with all that cannot."""
-    problems = [f"--extract-report: {problem}" for problem in report_problems(settings.report)]
-
-    def check(option: str, path: Path, check_path: Callable[[Path], None], wanted: str) -> None:
-        try:
-            check_path(path)
-        except NotWritten as error:
-            problems.append(f"--extract-{option}: cannot write {path}: {error.reason}; {wanted} that can be written")
-
-    if settings.baseline is not None and settings.update_baseline:
-        check("baseline", settings.baseline, check_file, "name a file")
-    if settings.record not in {"off", "none"} and settings.from_results is None:
-        check("recordings", settings.recordings, check_folder, "name a folder")
-    if problems:
-        raise pytest.UsageError("\n".join(problems))
 
 
 def check_options(session: pytest.Session) -> None:
@@ -195,36 +188,40 @@ def check_options(session: pytest.Session) -> None:
     items = [item for item in session.items if isinstance(item, ExtractItem)]
     config, settings = session.config, session.config.stash[SETTINGS]
     clean_logs(config)
-    problems = [*_unknown_measures(items, settings), *_patterns_without_a_file(session, items, settings)]
-    problems += _nothing_to_compare(config, items, settings)
     if not items:
         return
-    service = session_of(config).extraction_service
-    if not (problems or config.option.collectonly or service.replays_only):
-        service.check_extractor = functools.partial(refuse_unseen, settings)
+    own = session_of(config)
+    view = None if settings.changed is None else own.revision_view(settings.changed)
+    problems = [*_without_effect(config, items, view)]
+    if not (problems or config.option.collectonly or own.extraction_service.replays_only):
+        own.extraction_service.check_extractor = functools.partial(refuse_unseen, settings)
         problems = [*dict.fromkeys(_mistakes_of_calls(items, settings))]
     if not problems:
-        session_of(config).select_changed(items)
+        if view is not None:
+            own.extraction_service.selections |= view.selections(items)
     elif left_to_controller(config, "\n".join(problems)):
         session.items.clear()
     else:
         raise pytest.UsageError("\n".join(problems))
 
 
-def _unknown_measures(items: Sequence[ExtractItem], settings: Settings) -> list[str]:
-    """Name the bounds of the suite gate that neither the package nor the project measures."""
-    if not items or settings.gate != "suite":
-        return []
-    from pytest_extract.core.measures import MEASURES
-    from pytest_extract.regression.suite import COMPLETE_ROWS
+def _without_effect(config: pytest.Config, items: Sequence[ExtractItem], view: RevisionView | None) -> Iterator[str]:
+    """Name what is asked for and can have no effect in this run.
 
-    known = {*MEASURES, COMPLETE_ROWS, *chain.from_iterable(item.case.scorer.measures for item in items)}
-    unknown = [name for name in settings.suite_thresholds if name not in known]
-    return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, known)}" for name in unknown]
+    These are bounds that nothing measures, options of a comparison where one variant has no baseline, and patterns of
+    `extract_files` that declare nothing: no change of what they were to match is seen.
+    """
+    settings, root = config.stash[SETTINGS], config.rootpath
+    if settings.gate == "suite":
+        from pytest_extract.core.measures import MEASURES
+        from pytest_extract.regression.suite import COMPLETE_ROWS
 
-
-def _nothing_to_compare(config: pytest.Config, items: Sequence[ExtractItem], settings: Settings) -> Iterator[str]:
-    """Name the options of a comparison in a run of one variant that has no baseline."""
+        known = {*MEASURES, COMPLETE_ROWS, *chain.from_iterable(item.case.scorer.measures for item in items)}
+        for name in (name for name in settings.suite_thresholds if name not in known):
+            yield f"extract_suite_thresholds: no measure {name!r}{nearest(name, known)}"
+    for pattern in settings.files if settings.from_results is None else ():
+        if not (declared_files([pattern], root) if view is None else view.declared_files([pattern])):
+            yield f"extract_files: no file below {root} matches {pattern!r}; correct the pattern, or remove it"
     variants = {variant for item in items for variant in cast("ExtractFile", item.parent).variants}
     if settings.baseline is not None or len(variants) != 1:
         return
@@ -243,25 +240,10 @@ def _nothing_to_compare(config: pytest.Config, items: Sequence[ExtractItem], set
         )
 
 
-def _patterns_without_a_file(
-    session: pytest.Session, items: Sequence[ExtractItem], settings: Settings
-) -> Iterator[str]:
-    """Name the patterns of `extract_files` that declare nothing: no change of what they were to match is seen."""
-    if not items or session_of(session.config).extraction_service.replay is not None:
-        return
-    from pytest_extract.changed import declared_files
-
-    root = session.config.rootpath
-    view = None if settings.changed is None else session_of(session.config).revision_view(settings.changed)
-    for pattern in settings.files:
-        if not (declared_files([pattern], root) or (view is not None and view.declared_files([pattern], root))):
-            yield f"extract_files: no file below {root} matches {pattern!r}; correct the pattern, or remove it"
-
-
 def _mistakes_of_calls(items: Sequence[ExtractItem], settings: Settings) -> Iterator[str]:
     """Say which models nobody can call, and which schemas and prompts the built-in extractor cannot use."""
     asking = (item for item in items if item.variant.model is not None or item.case.prompt is not None)
-    built_in = [item for item in asking if _hands_model_to_litellm(item)]
+    built_in = [item for item in asking if _makes_built_in(extractor_function(item))]
     models = dict.fromkeys(("--extract-model", item.variant.model) for item in built_in)
     asked = (item for item in items if item.case.scorer.needs_judge and not has_fixture(item, JUDGE))
     if settings.judge == "llm" and any(asked):
@@ -301,22 +283,20 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
         return
     asked: list[tuple[str, str, tuple[str, ...]]] = []  # what asks, the fixture that gives it, an extractor's arguments
     if settings.model:
-        asked.append(("--extract-model", MODEL, ("model",)))
+        asked.append(("--extract-model", "extract_model", ("model",)))
     if settings.prompt:
-        asked.append(("--extract-prompt", PROMPT, ("prompt", "case")))
+        asked.append(("--extract-prompt", "extract_prompt", ("prompt", "case")))
     elif item.case.prompt is not None:
         asked.append((f"{item.location[0]}:{item.case.line}: `prompt`", "", ("prompt", "case")))
     if settings.mode != ("prompt",):
-        asked.append(("--extract-mode", MODE, ()))
+        asked.append(("--extract-mode", "extract_mode", ()))
     behind = fixtures_behind(item, EXTRACTOR) if asked else set()
     for by, fixture, arguments in asked:
-        made_by = inspect.unwrap(item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func)  # noqa: SLF001
+        made_by = inspect.unwrap(extractor_function(item))
         names = [*([by, fixture] if fixture else []), *(["case"] if "case" in arguments else [])]
         is_named = bool(names) and any(_is_in_file_of(names, each) for each in (made_by, extractor))
         if fixture in behind or is_named or _takes(extractor, arguments):
             continue
-        from pytest_extract.files import display_path
-
         code = made_by.__code__
         place = f"{display_path(Path(code.co_filename), item.config.rootpath)}:{code.co_firstlineno}"
         wanted = [f"the fixture takes `{fixture}` (used or not)"] if fixture else []
@@ -347,14 +327,9 @@ def _takes(extractor: Any, arguments: Collection[str]) -> bool:
     return any(each.name in arguments or each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
 
 
-def _hands_model_to_litellm(item: ExtractItem) -> bool:
-    """Whether the extractor of a case is the built-in one for its model: by default, or `model=extract_model`."""
-    definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # no public look-up
-    return not definitions or _makes_built_in(definitions[-1].func)
-
-
 @functools.cache
 def _makes_built_in(fixture: Any) -> bool:
+    """Whether the extractor of a case is the built-in one for its model: by default, or `model=extract_model`."""
     with suppress(OSError, TypeError):
-        return "LitellmExtractor(model=extract_model" in inspect.getsource(inspect.unwrap(fixture))
+        return fixture is None or "LitellmExtractor(model=extract_model" in inspect.getsource(inspect.unwrap(fixture))
     return False

@@ -9,11 +9,11 @@ import json
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -27,9 +27,9 @@ from pytest_extract.core.values import Json, canonical_json, copied, text_digest
 from pytest_extract.core.words import listed, plural
 from pytest_extract.errors import CaseFileErrors, ConfigError, ExtractError, NotWritten
 from pytest_extract.extraction.call import BackgroundLoop, Extraction, call_extractor
-from pytest_extract.files import POLL_S
+from pytest_extract.files import POLL_S, display_path
 from pytest_extract.plugin.items import ExtractItem, Note
-from pytest_extract.plugin.options import RUN, Mode, Settings
+from pytest_extract.plugin.options import RUN, SETTINGS, Mode
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, has_fixture, value_made_before
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
@@ -47,23 +47,24 @@ class CallSlots:
     """The slots of all calls of a run, extractor's and judge's; none is given any more when the run has ended.
 
     `folder`: where the run has several processes, it has a lock file for each call, which the system releases if a
-    worker dies. One thread of a process looks for a free lock at a time, so that each process gets its share.
+    worker dies. One thread of a process looks for a free lock at a time, so that each process gets its share; what it
+    locks is its own, as filelock keeps that by thread.
     """
 
     def __init__(self, count: int, folder: Path | None = None) -> None:
-        self._paths: list[Path] = []
+        self._locks: list[BaseFileLock] = []
         if folder is not None:
+            from filelock import FileLock
+
             folder.mkdir(mode=0o700, exist_ok=True)
-            self._paths = [folder / f"slot-{number}" for number in range(count)]
-        self._free = threading.Semaphore(1 if self._paths else count)
-        self._locked = threading.local()
+            self._locks = [FileLock(folder / f"slot-{number}") for number in range(count)]
+        self._free = threading.Semaphore(1 if self._locks else count)
         self._closed = False
 
     def __enter__(self) -> None:
-        if self._paths:
+        if self._locks:
             with self._free:
-                lock = self._lock_any()
-            self._locked.locks = [*getattr(self._locked, "locks", ()), lock]
+                self._lock_any()
         else:
             self._free.acquire()
         if self._closed:  # also for who has waited for a slot meanwhile
@@ -71,20 +72,19 @@ class CallSlots:
             raise NotRun("the run has ended")
 
     def __exit__(self, *failure: object) -> None:
-        if self._paths:
-            self._locked.locks.pop().release()
+        if self._locks:
+            next(lock for lock in self._locks if lock.is_locked).release()
         else:
             self._free.release()
 
-    def _lock_any(self) -> BaseFileLock:
-        from filelock import FileLock, Timeout
+    def _lock_any(self) -> None:
+        from filelock import Timeout
 
         while True:
-            for path in self._paths:
-                lock = FileLock(path)
+            for lock in self._locks:
                 with suppress(Timeout):
                     lock.acquire(blocking=False)
-                    return lock
+                    return
             time.sleep(POLL_S)
 
     def close(self) -> None:
@@ -159,8 +159,10 @@ class Budget:
             file.write(f"{text}\n".encode("ascii"))
 
 
-class ReplayError(ExtractError):
-    """The extractor raised in the past run, so there is no output to score."""
+def budget_of(config: pytest.Config) -> Budget | None:
+    """Return the budget of the run, if it has one."""
+    limit = config.stash[SETTINGS].budget
+    return None if limit is None else Budget(config.stash[RUN].folder / "spent", limit)
 
 
 class ResultsReplay:
@@ -168,34 +170,23 @@ class ResultsReplay:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._results: Mapping[tuple[str, str, str], CaseResult] = {
-            (result.file, result.case_id, result.variant.label): result for result in read_results(path).results
-        }
-
-    @property
-    def variants(self) -> tuple[Variant, ...]:
-        """The variants of that run, in its order."""
-        return tuple(dict.fromkeys(result.variant for result in self._results.values()))
-
-    @cached_property
-    def _cases(self) -> set[tuple[str, str]]:
-        return {(file, case_id) for file, case_id, _ in self._results}
+        self._results: dict[tuple[str, str], dict[str, CaseResult]] = defaultdict(dict)
+        results = read_results(path).results
+        for result in results:
+            self._results[result.file, result.case_id][result.variant.label] = result
+        self.variants = tuple(dict.fromkeys(result.variant for result in results))
 
     def leaves_out(self, file: str, case_id: str, variant: Variant) -> bool:
         """Whether that run has a case on other variants only."""
-        return (file, case_id) in self._cases and (file, case_id, variant.label) not in self._results
-
-    def repeats_of(self, item: ExtractItem) -> int | None:
-        """Return how often that run repeated the case, where that is more often than the case itself asks for."""
-        result = self.result_of(item)
-        return len(result.attempts) if result is not None and len(result.attempts) > item.case.repeat.of else None
+        runs = self._results.get((file, case_id))
+        return runs is not None and variant.label not in runs
 
     def result_of(self, item: ExtractItem) -> CaseResult | None:
         """Return the result of a case in that run."""
-        return self._results.get((item.nodeid.partition("::")[0], item.case.id, item.variant.label))
+        return self._results.get((item.nodeid.partition("::")[0], item.case.id), {}).get(item.variant.label)
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
-        """Return the output of a repeat; NotRun where that run has none for this document."""
+        """Return the output of a repeat; NotRun where that run has none of it, ExtractError where it raised."""
         result = self.result_of(item)
         if result is None:
             raise NotRun(f"{self.path.name} has no result of this case")
@@ -205,21 +196,18 @@ class ResultsReplay:
             )
         if result.digests.get("document") != item.case.document.sha256:
             raise NotRun(f"the document has changed since {self.path.name} was written, or it has no digest of it")
-        return _replayed_attempt(result.attempts[index], result.digests.get("extractor"))
-
-
-def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
-    if attempt.score is None and attempt.outcome is Outcome.ERROR:
-        raise ReplayError(f"an error in the past run: {attempt.error}")
-    if attempt.withheld is not None:
-        raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
-    failure = None if attempt.score is None else attempt.score.failure
-    no_json = failure is not None and failure.kind is FailureKind.MALFORMED_JSON and failure.path is not None
-    if failure is not None and failure.kind not in DECLINED and not no_json:
-        failure = None  # scoring finds it again from the output; not that a value was no JSON, from the text kept of it
-    names = Attempt.__dataclass_fields__.keys() & Extraction.__dataclass_fields__.keys() - {"recorded", "notes"}
-    told: dict[str, Any] = {name: getattr(attempt, name) for name in names}
-    return Extraction(**told, recorded=True, failure=failure, extractor=extractor)
+        attempt = result.attempts[index]
+        if attempt.score is None and attempt.outcome is Outcome.ERROR:
+            raise ExtractError(f"an error in the past run: {attempt.error}")
+        if attempt.withheld is not None:
+            raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
+        failure = None if attempt.score is None else attempt.score.failure
+        if failure is not None and failure.kind not in DECLINED:
+            # Scoring finds it again from the output; not that a value was no JSON, from the text kept of it.
+            failure = failure if failure.kind is FailureKind.MALFORMED_JSON and failure.path is not None else None
+        names = Attempt.__dataclass_fields__.keys() & Extraction.__dataclass_fields__.keys() - {"recorded", "notes"}
+        told: dict[str, Any] = {name: getattr(attempt, name) for name in names}
+        return Extraction(**told, recorded=True, failure=failure, extractor=result.digests.get("extractor"))
 
 
 BASELINE_RUNS: Final = 3
@@ -234,22 +222,15 @@ class ExtractionService:
     `check_extractor`: refuses, before a call, an extractor that cannot see something that was asked for.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        root: Path,
-        budget: Budget | None,
-        concurrency_limit: CallSlots,
-    ) -> None:
-        self._settings = settings
-        self._root = root
-        self._budget = budget
-        self.concurrency_limit = concurrency_limit
+    def __init__(self, config: pytest.Config) -> None:
+        self._settings = settings = config.stash[SETTINGS]
+        self._root = config.rootpath
+        self._budget = budget_of(config)
+        shared = config.stash[RUN].folder if hasattr(config, "workerinput") else None
+        self.concurrency_limit = CallSlots(settings.concurrency, shared)
         self.loop = BackgroundLoop()
         self._notes: deque[Note] = deque()
-        self.replay: ResultsReplay | None = None
-        if settings.from_results is not None:
-            self.replay = ResultsReplay(settings.from_results)
+        self.replay = None if settings.from_results is None else ResultsReplay(settings.from_results)
         self.selections: dict[str, Selection] = {}
         self.check_extractor: Callable[[ExtractItem, object], None] | None = None
         self._built_in_extractors: dict[tuple[str, Mode], Callable[..., Any]] = {}
@@ -257,11 +238,6 @@ class ExtractionService:
         self._digests: dict[int, tuple[object, str]] = {}
         self._calls_model_for_baseline = False
         self._sources: dict[Path | None, tuple[tuple[Path, ...], str]] = {}
-
-    @property
-    def may_replay(self) -> bool:
-        """Whether an output may come from elsewhere, so that making the extractor can wait until it is called."""
-        return self.replays_only or self._settings.record in {"once", "new"} or self._settings.changed is not None
 
     @property
     def replays_only(self) -> bool:
@@ -273,8 +249,9 @@ class ExtractionService:
         if item.fresh_runs:
             return RunPlan(of=item.fresh_runs, needed=item.fresh_runs, to_the_end=True)
         repeat = self._settings.repeat
-        if repeat is None and self.replay is not None:
-            repeat = self.replay.repeats_of(item)
+        past = None if self.replay is None else self.replay.result_of(item)
+        if repeat is None and past is not None and len(past.attempts) > item.case.repeat.of:
+            repeat = len(past.attempts)
         if repeat is None and self._calls_model_for_baseline and item.case.repeat.of == 1:
             repeat = BASELINE_RUNS
         return plan_of(item.case, repeat)
@@ -308,14 +285,24 @@ class ExtractionService:
         return "off" if mode in {"off", "none"} else "all"
 
     def _recordings_for(self, item: ExtractItem) -> Recordings:
-        mode = self._mode(item)
+        mode, settings = self._mode(item), self._settings
         if mode not in self._recordings:
-            from pytest_extract.extraction.recordings import Recordings
+            from pytest_extract.extraction.recordings import DEFAULT_FOLDER, Recordings
 
+            # The options on which recordings, or node ids, depend, to record again with; each key holds the model.
+            folder = display_path(settings.recordings, self._root)
+            given: list[tuple[str, object]] = [
+                *(("prompt", display_path(path, self._root)) for path in settings.prompt),
+                *(("mode", mode) for mode in settings.mode if settings.mode != ("prompt",)),
+                ("repeat", settings.repeat),
+                ("base-ref", settings.base_ref),
+                ("recordings", None if folder == DEFAULT_FOLDER else folder),
+                ("confirm", settings.confirm),
+            ]
             self._recordings[mode] = Recordings(
-                self._settings.recordings,
+                settings.recordings,
                 mode,
-                _options_to_record_again(self._settings, self._root),
+                [f"--extract-{name}={value}" for name, value in given if value is not None],
                 partial(self.note_not_written, "an output"),
                 lambda why: self._notes.append(("warn", f"not recorded: {why}")),
             )
@@ -344,27 +331,19 @@ class ExtractionService:
             found = self._recordings_for(item).obtain(self._key(item, extractor, index), call, item.owned)
         except NotRecorded as missing:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
-        if found.recorded and error is None and found.extractor not in {None, self._digest_of(extractor)}:
-            self._tell_other_code(extractor)
-            is_meant = self._settings.changed is not None or self._settings.other_code == "allow"
-            return replace(found, other_code=not is_meant)
-        return found
-
-    def _tell_other_code(self, extractor: object) -> None:
-        """Count a replayed output that other code has made; NotRecorded where only outputs of this code count."""
-        from pytest_extract.extraction.recordings import NotRecorded
-        from pytest_extract.files import display_path
-
+        if not found.recorded or error is not None or found.extractor in {None, self._digest_of(extractor)}:
+            return found
         names = [display_path(path, self._root.resolve()) for path in self._sources_of(extractor)[0]]
         code = f"other code ({listed(names)})" if names else "another extractor"
-        settings = self._settings
-        if settings.record == "none" and settings.changed is None and settings.other_code == "refuse":
+        is_meant = self._settings.changed is not None or self._settings.other_code == "allow"
+        if self._settings.record == "none" and not is_meant:
             raise NotRecorded(
                 f"this output was recorded by {code}; renew it with --extract-record=all, or replay it all the same "
                 "with --extract-other-code=allow"
             )
         text = f"an output is recorded by {code}; --extract-record=all renews what it replays"
         self._notes.append(("warn", text))
+        return replace(found, other_code=not is_meant)
 
     def note_not_written(self, what: str, error: NotWritten) -> None:
         """Note an output, or an answer of a judge, that cannot be written; from any thread."""
@@ -388,16 +367,16 @@ class ExtractionService:
         mode = self._mode(item)
         if mode not in {"off", "all"}:
             extractor, _ = _made_or_error(partial(self.extractor_for, item))
-            recorded = sum(self._is_recorded(item, self._key(item, extractor, index)) for index in range(repeats))
+            recorded = sum(self._is_recorded(item, extractor, index) for index in range(repeats))
         calls = 0 if mode == "none" else repeats - recorded
         each = _price_of_call(item.case, item.variant.model) if calls else 0.0
         return Forecast(calls=calls, recorded=recorded, cost_usd=None if each is None else each * calls)
 
-    def _is_recorded(self, item: ExtractItem, key: RecordingKey) -> bool:
+    def _is_recorded(self, item: ExtractItem, extractor: object, index: int) -> bool:
         from pytest_extract.extraction.recordings import NotRecorded
 
         try:
-            return self._recordings_for(item).lookup(key) is not None
+            return self._recordings_for(item).lookup(self._key(item, extractor, index)) is not None
         except NotRecorded:
             return False
 
@@ -450,8 +429,7 @@ class ExtractionService:
             self._digest_of(extractor)
         if "litellm" in sys.modules or extractor not in self._built_in_extractors.values():
             return
-        keys = [] if self._mode(item) == "off" else [self._key(item, extractor, index) for index in range(repeats)]
-        if not keys or not all(self._is_recorded(item, key) for key in keys):
+        if self._mode(item) == "off" or not all(self._is_recorded(item, extractor, each) for each in range(repeats)):
             from pytest_extract.extraction.litellm import load_litellm
 
             with suppress(ConfigError):  # the call itself raises it again
@@ -505,36 +483,11 @@ class ExtractionService:
         return self._sources[file]
 
 
-def digest_of_extractors(outputs: Iterable[Extraction]) -> str | None:
-    """Return one digest of the extractors that made these outputs; None where that of some output is unknown."""
-    digests = {each.extractor for each in outputs}
-    if None in digests or not digests:
-        return None
-    return digests.pop() if len(digests) == 1 else text_digest("\n".join(sorted(filter(None, digests))))
-
-
 def _made_or_error(make: Callable[[], Any]) -> tuple[Any, Exception | None]:
     try:
         return make(), None
     except Exception as error:  # noqa: BLE001  # a user's fixture; raised again if there is no recording
         return None, error
-
-
-def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
-    """Return the options on which the recordings of this run, or its node ids, depend; each key holds the model."""
-    from pytest_extract.extraction.recordings import DEFAULT_FOLDER
-    from pytest_extract.files import display_path
-
-    recordings = display_path(settings.recordings, root)
-    given: list[tuple[str, object]] = [
-        *(("prompt", display_path(path, root)) for path in settings.prompt),
-        *(("mode", mode) for mode in settings.mode if settings.mode != ("prompt",)),
-        ("repeat", settings.repeat),
-        ("base-ref", settings.base_ref),
-        ("recordings", None if recordings == DEFAULT_FOLDER else recordings),
-        ("confirm", settings.confirm),
-    ]
-    return [f"--extract-{name}={value}" for name, value in given if value is not None]
 
 
 def _price_of_call(case: Case, model: str | None) -> float | None:
@@ -559,9 +512,9 @@ VERDICTS = "verdicts.yaml"
 class Judges:
     """The judges of a session: the one of the options, and those that fixtures and extensions give; each is cached."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, extraction_service: ExtractionService) -> None:
+    def __init__(self, config: pytest.Config, extraction_service: ExtractionService) -> None:
         self._config = config
-        self._settings = settings
+        self._settings = config.stash[SETTINGS]
         self._extraction_service = extraction_service
         self._judges: dict[int, tuple[object, CachingJudge]] = {}
 
@@ -574,7 +527,7 @@ class Judges:
         if not item.case.scorer.needs_judge:
             return None
         known, user = value_made_before(item, JUDGE)
-        # The main thread imports litellm first: see ExtractionService.import_litellm
+        # The main thread imports litellm first: see ExtractionService.prepare_calls
         return self._judge_of(item, user) if known and (user is not None or "litellm" in sys.modules) else None
 
     def digest(self, item: ExtractItem) -> str:
@@ -609,24 +562,26 @@ class Judges:
         settings = self._settings
         if settings.judge != "llm" or (user is None and settings.judge_model is None):
             return None
-        if id(user) not in self._judges:
-            self._judges[id(user)] = (user, self._build_judge(user))
-        return self._judges[id(user)][1]
-
-    def _build_judge(self, user: object) -> CachingJudge:
+        if id(user) in self._judges:
+            return self._judges[id(user)][1]
         from pytest_extract.extraction.caching_judge import build_judge
         from pytest_extract.extraction.litellm import Retry
+        from pytest_extract.extraction.recordings import JUDGE_FOLDER
 
-        settings = self._settings
+        answers: Path | None = settings.recordings / JUDGE_FOLDER
+        if settings.record == "off":
+            cache, answers = getattr(self._config, "cache", None), None
+            with suppress(OSError):  # a read-only project: pytest's own plugins run without its cache there, too
+                answers = None if cache is None else Path(cache.mkdir("extract-judge"))
         folders = dict.fromkeys((settings.recordings, self._config.rootpath))
         verdicts = [folder / VERDICTS for folder in folders if (folder / VERDICTS).is_file()]
         if len(verdicts) > 1:
             raise pytest.UsageError(f"there are people's verdicts in {verdicts[0]} and in {verdicts[1]}; keep one file")
         try:
-            return build_judge(
+            built = build_judge(
                 model=settings.judge_model,
                 user=user,
-                folder=self._cache_folder(),
+                folder=answers,
                 overrides=verdicts[0] if verdicts else None,
                 slots=self._extraction_service.concurrency_limit,
                 replay_only=settings.record == "none",
@@ -640,17 +595,5 @@ class Judges:
             )
         except CaseFileErrors as error:
             raise pytest.UsageError(str(error)) from error
-
-    def _cache_folder(self) -> Path | None:
-        """Return the folder of answers: that of the recordings if the run records or replays, else pytest's cache."""
-        if self._settings.record != "off":
-            from pytest_extract.extraction.recordings import JUDGE_FOLDER
-
-            return self._settings.recordings / JUDGE_FOLDER
-        cache = getattr(self._config, "cache", None)
-        if cache is None:
-            return None
-        try:
-            return Path(cache.mkdir("extract-judge"))
-        except OSError:  # a read-only project: pytest's own plugins run without its cache there, too
-            return None
+        self._judges[id(user)] = (user, built)
+        return built

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,23 +12,22 @@ import pytest
 
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.words import first_of, listed, plural
+from pytest_extract.plugin.extraction import budget_of
 from pytest_extract.plugin.items import ExtractItem, write_case, write_lines
+from pytest_extract.plugin.options import SETTINGS
 from pytest_extract.plugin.run_results import RunResults, run_results_of
-from pytest_extract.plugin.session import budget_of, leave_after, started_session
+from pytest_extract.plugin.session import leave_after, started_session
 from pytest_extract.report.lines import Line, Style, line, render_error, safe_prose, text_of, told
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.update_gold import GoldChange
     from pytest_extract.regression.gate import GateDecision
-    from pytest_extract.report.run_report import RunReport
 
 _CONCLUSION = pytest.StashKey["_Conclusion"]()
 _SIGNS: Final = 4
 """Columns for the signs and spaces around the title of a section."""
 _MOST_SHOWN: Final = 10
-NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
-"""Exit status of a run that left cases out for want of budget and is green otherwise."""
 
 
 def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
@@ -43,8 +41,8 @@ def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
     run_results.close(drops_earlier=_replaces_reports(config, run_results))
     started = started_session(config)
     if started is not None:
+        leave_after(session, interrupted=started.stopped)
         started.close()
-        leave_after(session, interrupted=started.interrupted)
         if started.gold_writer is not None:
             started.gold_writer.write_drafts()
     if hasattr(config, "workerinput"):
@@ -58,13 +56,19 @@ def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
         or run_results.incomplete
         or any(style == "bad" for style, _ in run_results.notes)
         or any(change.needs_review for change in _gold_changes(config).values())
-        or any(span.style == "bad" for each in conclusion.reports for span in each)
+        or any(span.style == "bad" for each in (*conclusion.baseline, *conclusion.reports) for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif run_results.totals.outcomes[Outcome.NOT_RUN]:
-        session.exitstatus = NOT_RUN_STATUS
-    elif any(not passed for passed, _ in conclusion.suite) or _auto_accept_fails(run_results):
+        session.exitstatus = pytest.ExitCode.INTERRUPTED  # green otherwise, but cases were left out for want of budget
+    elif any(not passed for passed, _ in conclusion.suite):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    elif run_results.totals.auto_accept.by_rule:
+        from pytest_extract.report.run_report import auto_accept_problems
+
+        settings = run_results.settings
+        if auto_accept_problems(run_results.totals, settings.gate, settings.rules.get("inconclusive")):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def _gold_changes(config: pytest.Config) -> Mapping[str, GoldChange]:
@@ -79,9 +83,13 @@ def _replaces_reports(config: pytest.Config, run_results: RunResults) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class _Conclusion:
-    """What the run comes to: the gates, and lines on the baseline and the reports that were written."""
+    """What the run comes to: the gates, and lines on the baseline and the reports that were written.
+
+    `word`: the verdict of the regression gate, where it decides about the run.
+    """
 
     decision: GateDecision | None = None
+    word: str | None = None
     suite: Sequence[tuple[bool, str]] = ()
     green: bool = True
     baseline: list[Line] = field(default_factory=list)
@@ -102,17 +110,18 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     compared = settings.gate == "regression" or settings.baseline is not None
     if not (compared or len(run_results.totals.variants) > 1) or run_results.forecasts:
         return conclusion
-    from pytest_extract.plugin.regression import gate_decision, gate_fails, report_to_junit, write_baseline
+    from pytest_extract.plugin.regression import decision_word, gate_decision, report_to_junit, write_baseline
+    from pytest_extract.regression.gate import exit_status
 
     conclusion.decision = decision = gate_decision(session.config, run_results)
-    report_to_junit(session.config, decision, settings)
+    conclusion.word = word = decision_word(decision, settings)
+    conclusion.green = word is None or (decision is not None and exit_status(decision) == 0)
+    if word is not None:
+        report_to_junit(session.config, decision, word, green=conclusion.green)
     if decision is not None:
         session.config.hook.pytest_extract_verdict(config=session.config, verdict=decision)
-    written, texts = write_baseline(session, run_results)
-    if texts:
-        conclusion.baseline = [told(texts[0], "good" if written else "bad")]
-        conclusion.baseline += [told(text, indent=2) for text in texts[1:]]
-    conclusion.green = written and not gate_fails(decision, settings)
+    if settings.update_baseline and settings.baseline is not None:
+        conclusion.baseline = write_baseline(session, run_results, settings.baseline)
     return conclusion
 
 
@@ -150,33 +159,22 @@ def _write_reports(
     whole = [each for each in settings.report if each.path not in run_results.incomplete]
     conclusion.reports = write_reports(whole, report, live=True)
     if step_summary and Path(step_summary) not in {each.path for each in settings.report}:
-        conclusion.reports += _lines_or_error("the job's summary", partial(_append, Path(step_summary), report), "warn")
+        from pytest_extract.report.markdown import markdown
+
+        def append() -> list[Line]:
+            text = f"{markdown(report)}\n".encode("utf-8", "replace")
+            try:
+                with Path(step_summary).open("ab") as file:
+                    file.write(text)
+            except OSError as error:
+                return [told(f"GITHUB_STEP_SUMMARY: cannot write {step_summary}: {error.strerror}", "warn")]
+            return []
+
+        conclusion.reports += _lines_or_error("the job's summary", append, "warn")
     if in_actions:
         conclusion.annotations = _lines_or_error(
             "the annotations", lambda: [line(command) for command in github_commands(problems_of(report))], "warn"
         )
-
-
-def _append(path: Path, report: RunReport) -> list[Line]:
-    """Add the run as Markdown to the summary of the job in GitHub Actions; a line if that is not possible."""
-    from pytest_extract.report.markdown import markdown
-
-    text = f"{markdown(report)}\n".encode("utf-8", "replace")
-    try:
-        with path.open("ab") as file:
-            file.write(text)
-    except OSError as error:
-        return [told(f"GITHUB_STEP_SUMMARY: cannot write {path}: {error.strerror}", "warn")]
-    return []
-
-
-def _auto_accept_fails(run_results: RunResults) -> bool:
-    totals, settings = run_results.totals, run_results.settings
-    if not totals.auto_accept.by_rule:
-        return False
-    from pytest_extract.report.run_report import auto_accept_problems
-
-    return bool(auto_accept_problems(totals, settings.gate, settings.rules.get("inconclusive")))
 
 
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -293,25 +291,20 @@ def _changed_lines(config: pytest.Config, decision: GateDecision | None, width: 
 
 def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the verdict on a comparison; where it is that of the regression gate, pytest's last line says it too."""
-    run_results = run_results_of(config)
-    decision, settings = config.stash.get(_CONCLUSION, _Conclusion()).decision, run_results.settings
-    if (decision is None and settings.gate != "regression") or config.get_verbosity() < -1:
+    conclusion = config.stash.get(_CONCLUSION, _Conclusion())
+    decision, word = conclusion.decision, conclusion.word
+    if (decision is None and word is None) or config.get_verbosity() < -1:
         return
-    if not run_results.selected_cases or run_results.forecasts:
-        return
-    from pytest_extract.plugin.regression import decision_lines, decision_word
-
-    lines = _lines_or_error("the verdict", lambda: decision_lines(decision, settings, verbosity=config.get_verbosity()))
-    if not lines:
-        return
+    from pytest_extract.plugin.regression import decision_lines
     from pytest_extract.report.lines import shorten
     from pytest_extract.report.run_report import comparison_title
 
     writer = reporter._tw  # noqa: SLF001
-    title = comparison_title(decision, is_gate=settings.gate == "regression")
+    title = comparison_title(decision, is_gate=config.stash[SETTINGS].gate == "regression")
     reporter.section(shorten(title, writer.fullwidth - _SIGNS))
-    write_lines(writer, lines)
-    word = decision_word(decision, settings)
+    write_lines(
+        writer, _lines_or_error("the verdict", lambda: decision_lines(decision, verbosity=config.get_verbosity()))
+    )
     if word is not None:
         reporter.stats.setdefault(f"verdict: {word}", [decision])
 
@@ -323,29 +316,21 @@ def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
         from pytest_extract.plugin.update_gold import gold_lines
 
         lines += gold_lines(changes, config.rootpath)
-    lines += _selection_lines(config, run_results)
+    is_verbose = config.get_verbosity() > 0
+    if selections := run_results.selections:  # which cases `--extract-changed` had called, and why
+        live = [f"{nodeid}: {'; '.join(one.reasons)}" for nodeid, one in selections.items() if one.live]
+        called = f"{len(live)} of {plural(len(selections), 'case')} called"
+        lines.append(told(f"changed since {run_results.settings.changed}: {called}, the others replayed"))
+        lines += [told(text, indent=2) for text in first_of(live, len(live) if is_verbose else _MOST_SHOWN)]
+        unknown = dict.fromkeys(name for one in selections.values() if not one.live for name in one.unknown)
+        if unknown:
+            declare = "declare in extract_files what the extractor reads"
+            text = f"{listed([*unknown])} changed, and no case of this run has it: {declare}"
+            lines.append(told(text, "warn"))
     notes = sorted(run_results.notes.items(), key=lambda note: (note[0][0] != "bad", -note[1]))
-    most = len(notes) if config.get_verbosity() > 0 else _MOST_SHOWN
+    most = len(notes) if is_verbose else _MOST_SHOWN
     for (style, text), count in notes[:most]:
         lines.append(told(text if count == 1 else f"{count:,} times: {text}", style))
     if len(notes) > most:
         lines.append(told(f"… and {plural(len(notes) - most, 'more note')} (-v shows all)", "warn"))
-    return lines
-
-
-def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
-    """Return which cases `--extract-changed` had called, and why; the others were replayed."""
-    selections = run_results.selections
-    if not selections:
-        return []
-    live = [f"{nodeid}: {'; '.join(one.reasons)}" for nodeid, one in selections.items() if one.live]
-    most = len(selections) if config.get_verbosity() > 0 else _MOST_SHOWN
-    count = f"{len(live)} of {plural(len(selections), 'case')} called"
-    lines = [told(f"changed since {run_results.settings.changed}: {count}, the others replayed")]
-    lines += [told(text, indent=2) for text in first_of(live, most)]
-    unknown = dict.fromkeys(name for one in selections.values() if not one.live for name in one.unknown)
-    if unknown:
-        declare = "declare in extract_files what the extractor reads"
-        text = f"{listed([*unknown])} changed, and no case of this run has it: {declare}"
-        lines.append(told(text, "warn"))
     return lines

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.project import ItemFixtures, RunWith, check_not_parametrized, has_fixture
 from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, find_secrets_of_process, held_by
-from pytest_extract.report.lines import Line, Style, printed, safe_controls, safe_prose, text_of
+from pytest_extract.report.lines import Line, Style, printed, safe_controls, safe_prose
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import load_result, safe_form
 
@@ -36,15 +36,6 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 _STDLIB = Path(os.__file__).parent
-
-
-class ExtractModule(Protocol):
-    """The case file as its items see it (`ExtractFile`, whose module knows items)."""
-
-    obj: ModuleType
-    """What stands for the file where pytest and its plugins want a module."""
-    variants: Collection[Variant]
-    """The variants that its cases may have."""
 
 
 class CaseRunner(Protocol):
@@ -101,7 +92,8 @@ class ExtractItem(pytest.Item):
     @property
     def module(self) -> ModuleType:
         """The module in which a test would stand."""
-        return cast("ExtractModule", self.parent).obj
+        module: ModuleType = cast("pytest.Module", self.parent).obj  # see ExtractFile.obj
+        return module
 
     @property
     def originalname(self) -> str:
@@ -178,17 +170,12 @@ class ExtractItem(pytest.Item):
 
     def _fails_under_every_gate(self) -> bool:
         """Whether the case is a regression test, has a new gold, or an xfail mark announces that it fails: an `x`."""
-        if self.case.origin is Origin.CORRECTION or self.has_new_gold:
+        if self.case.origin is Origin.CORRECTION or (self.gold_change is not None and self.gold_change.needs_review):
             return True
         xfail = None if self.config.getoption("runxfail", default=True) else evaluate_xfail_marks(self)
         if xfail is None or xfail.raises is None:
             return xfail is not None
         return isinstance(xfail.raises, type | tuple) and issubclass(CaseFailed, xfail.raises)
-
-    @property
-    def has_new_gold(self) -> bool:
-        """Whether nobody has reviewed the gold yet."""
-        return self.gold_change is not None and self.gold_change.needs_review
 
     def keep_error(self, error: Exception) -> None:
         """Keep the first exception of the extractor."""
@@ -197,7 +184,19 @@ class ExtractItem(pytest.Item):
     @cached_property
     def owned(self) -> Owned:
         """Whether a secret is part of the case's gold or document, and so is data."""
-        return held_by(lambda: _texts_of_case(self.case))
+
+        def texts() -> list[str]:  # the user's own files
+            from pytest_extract.documents import DocumentError
+
+            case = self.case
+            prompt = case.prompt and case.prompt.text
+            own = json.dumps([case.gold, dict(case.accept), case.schema, case.question, prompt])
+            try:
+                return [own, case.document.text]
+            except DocumentError:  # an image has no text
+                return [own]
+
+        return held_by(texts)
 
     def forget(self) -> None:
         """Drop the result of a run: pytest keeps items to the end, and may run one again."""
@@ -228,9 +227,13 @@ class ExtractItem(pytest.Item):
             return self._told(self.result.breaches[0].message)
         if isinstance(excinfo.value, CaseFailed):
             line, result = self.safe_form
+            evidence: Mapping[str, str] = {}
+            if self.config.get_verbosity() > 0:
+                from pytest_extract.report.findings import value_locations
+
+                evidence = value_locations(result, self.case.document)
             # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.
-            crash = crash_of(self.location, result)
-            return CaseRepr(lambda: load_result(line), self._evidence(result), crash, self.config)
+            return CaseRepr(lambda: load_result(line), evidence, crash_of(self.location, result), self.config)
         if isinstance(excinfo.value, ExtractError):
             return self._told(str(excinfo.value), "ERROR: " if self.result is not None else "")
         return super().repr_failure(excinfo, style or ("long" if traceback_style == "auto" else traceback_style))
@@ -239,14 +242,6 @@ class ExtractItem(pytest.Item):
         """Show a mistake in a few lines; short summaries show the first."""
         crash = ReprFileLocation(self.location[0], self.case.line, text.partition("\n")[0])
         return FramedRepr(heading + text, crash=crash)
-
-    def _evidence(self, result: CaseResult) -> Mapping[str, str]:
-        """With -v: path of each failing field -> where gold and extracted values occur in the document."""
-        if self.config.get_verbosity() < 1:
-            return {}
-        from pytest_extract.report.findings import value_locations
-
-        return value_locations(result, self.case.document)
 
     def _repr_failure_py(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> TerminalRepr:
         """Show an error of a case's set-up as one message: pytest calls this, not `repr_failure`, for a set-up."""
@@ -265,8 +260,11 @@ class ExtractItem(pytest.Item):
         """Show the frames below ours: those of the user's extractor or fixture, the middle ones in short."""
         entries = excinfo.traceback
         ours = [index for index, entry in enumerate(entries) if _PACKAGE in Path(entry.path).parents]
-        below = (i for i in range(ours[0] if ours else 0, len(entries)) if not _is_machinery(Path(entries[i].path)))
-        shown = entries[next(below, 0) :].filter(excinfo)
+        # Between a case and the user's code: ours, and what waits for a coroutine.
+        machinery = {_PACKAGE, _STDLIB / "asyncio", _STDLIB / "concurrent"}
+        below = range(ours[0] if ours else 0, len(entries))
+        users = (index for index in below if machinery.isdisjoint(Path(entries[index].path).parents))
+        shown = entries[next(users, 0) :].filter(excinfo)
         shown = shown.filter(filter_traceback) or shown  # a fixture that raises is below pytest's own frames
         if self.config.getoption("tbstyle", "auto") != "auto":
             return shown
@@ -286,22 +284,6 @@ class ExtractItem(pytest.Item):
 def _case() -> None: ...
 
 
-def _is_machinery(path: Path) -> bool:
-    """Whether a frame is between a case and the user's code: ours, or one that waits for a coroutine."""
-    return any(folder in path.parents for folder in (_PACKAGE, _STDLIB / "asyncio", _STDLIB / "concurrent"))
-
-
-def _texts_of_case(case: Case) -> list[str]:
-    """Return the texts of the user's own files of a case: a secret in them is data."""
-    from pytest_extract.documents import DocumentError
-
-    own = json.dumps([case.gold, dict(case.accept), case.schema, case.question, case.prompt and case.prompt.text])
-    try:
-        return [own, case.document.text]
-    except DocumentError:  # an image has no text
-        return [own]
-
-
 def escape_name(text: str) -> str:
     """Escape control and direction characters, so that a name can be part of a node id and of JUnit XML."""
     return safe_controls(text).replace("\n", "\\n").replace("\t", "\\t")
@@ -309,16 +291,8 @@ def escape_name(text: str) -> str:
 
 # how cases are shown
 
-MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
-    "plain": {},
-    "head": {"bold": True},
-    "bad": {"red": True},
-    "good": {"green": True},
-    "warn": {"yellow": True},
-    "dim": {"light": True},
-    "mark": {"bold": True, "cyan": True},
-}
-
+_MARKUP: Final = {"head": "bold", "bad": "red", "good": "green", "warn": "yellow", "dim": "light", "mark": "bold cyan"}
+"""What pytest's terminal writer calls the styles of lines, but the plain one."""
 CASE: Final = "extract_case"
 """Attribute of a report with what a case brings: text and builtins, which xdist sends to the controller."""
 Note: TypeAlias = tuple[Style, str]
@@ -451,23 +425,9 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 def write_lines(writer: Any, lines: Iterable[Line]) -> None:
     """Write styled lines; `writer` is pytest's TerminalWriter or TerminalReporter."""
     for each in map(printed, lines):
-        if not writer.hasmarkup:
-            writer.write(text_of(each))
-        else:
-            for span in each:
-                writer.write(span.text, **MARKUP[span.style])
+        for span in each:
+            writer.write(span.text, **dict.fromkeys(_MARKUP.get(span.style, "").split(), True))
         writer.write("\n")
-
-
-def assertion_lines(op: str, left: object, right: object, verbosity: int) -> list[str] | None:
-    """Return the diff of `output == Gold(...)` in an assert; None where no gold is compared, or no equality."""
-    from pytest_extract.testing import Gold, diff_of_score
-
-    gold, output = (right, left) if isinstance(right, Gold) else (left, right)
-    if op != "==" or not isinstance(gold, Gold):
-        return None
-    score, breaches = gold.check(output)
-    return ["the extraction is not equal to gold", *diff_of_score(score, breaches, output, verbosity=verbosity)]
 
 
 _OF_A_REQUEST: Final = re.compile(
@@ -478,10 +438,8 @@ _OF_A_REQUEST: Final = re.compile(
 """What tells one request from the next in messages of one cause: its number, its time, an address in memory."""
 
 
-def one_of_each_cause(reports: Sequence[Any], verbosity: int) -> list[Any]:
-    """Return the reports without those that only repeat a cause; all of them with -vv."""
-    if verbosity >= 2:
-        return [*reports]
+def one_of_each_cause(reports: Sequence[Any]) -> list[Any]:
+    """Return the reports without those that only repeat a cause."""
     groups: dict[object, list[Any]] = {}
     for report in reports:
         groups.setdefault(_cause(report), []).append(report)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -177,13 +175,6 @@ class SharedRun(NamedTuple):
 
     started: float
     folder: Path
-
-    @classmethod
-    def of(cls, given: Sequence[Any] | None) -> SharedRun:
-        """Return the run that the controller has given to an xdist worker; a new one without it."""
-        if given is None:
-            return cls(time.time(), Path(tempfile.gettempdir()) / f"pytest-extract-{os.urandom(16).hex()}")
-        return cls(given[0], Path(given[1]))
 
 
 RUN = pytest.StashKey[SharedRun]()
@@ -368,12 +359,6 @@ class Settings:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"settings are read-only: {name} cannot be set to {value!r}")
 
-    def prompt_names(self, root: Path) -> dict[str, Path]:
-        """Return the prompt files in their order, by the names that they have in variants."""
-        from pytest_extract.files import display_path
-
-        return {display_path(path.resolve(), root.resolve()): path for path in self.prompt}
-
     @property
     def writes_golds(self) -> Literal["new", "fix"] | None:
         """What cases write into their golds as they end."""
@@ -411,26 +396,20 @@ def add_options(parser: pytest.Parser) -> None:
     for title, options in OPTION_GROUPS.items():
         group = parser.getgroup(f"extract: {title}")
         for option in options:
-            if option.command_line:
-                _add_option(group, option)
             if option.ini:
                 kind: Literal["linelist", "string"] = "linelist" if option.many else "string"
                 parser.addini(option.dest, option.help, type=kind, default=[] if option.many else None)
-
-
-def _add_option(group: pytest.OptionGroup, option: Option) -> None:
-    flag, shown = f"--extract-{option.name}", option.help
-    if option.shown_default is not None:
-        shown = f"{shown.removesuffix('.')} (default: {option.shown_default})."
-    if option.is_switch:
-        group.addoption(flag, dest=option.dest, action="store_const", const="true", default=None, help=shown)
-    elif option.alone is not None:
-        group.addoption(
-            flag, dest=option.dest, nargs="?", const=option.alone, default=None, metavar=option.metavar, help=shown
-        )
-    else:
-        action = "append" if option.many else "store"
-        group.addoption(flag, dest=option.dest, action=action, default=None, metavar=option.metavar, help=shown)
+            if not option.command_line:
+                continue
+            shown = option.help
+            if option.shown_default is not None:
+                shown = f"{shown.removesuffix('.')} (default: {option.shown_default})."
+            takes: dict[str, Any] = {"action": "append" if option.many else "store", "metavar": option.metavar}
+            if option.is_switch:
+                takes = {"action": "store_const", "const": "true"}
+            elif option.alone is not None:
+                takes |= {"nargs": "?", "const": option.alone}
+            group.addoption(f"--extract-{option.name}", dest=option.dest, default=None, help=shown, **takes)
 
 
 def settings_from(config: pytest.Config) -> Settings:
@@ -458,35 +437,28 @@ def settings_from(config: pytest.Config) -> Settings:
 
 
 def _read_option(config: pytest.Config, option: Option, problems: list[str]) -> Any:
-    texts, name, base = _texts_and_source(config, option)
+    given = config.getoption(option.dest, None) if option.command_line else None
+    if given is not None:  # an empty text too: `--extract-budget=$BUDGET` without BUDGET is to limit the run
+        texts = given if isinstance(given, list) else [given]
+        name, base = f"--extract-{option.name}", config.invocation_params.dir
+    else:
+        texts = (_texts(_file_value(config, option)) if option.ini else []) or _texts(option.default)
+        name, base = option.dest, config.rootpath
     if len(texts) > 1 and not option.many:
         problems.append(f"{name}: takes one value, not a list of {len(texts)}")
     read: list[Any] = []
     for text in texts:
         try:
-            read.append(option.read(text))
+            value = option.read(text)
         except ValueError as error:
             path = option.alone is not None and text and (base / text.partition("::")[0]).exists()
             hint = f"; put {text} before {name}, or give {name}={option.alone}" if path else ""
             problems.append(f"{name}: {text!r} {error}{hint}")
-    read = [_absolute(value, base) for value in read]
+            continue
+        if isinstance(value, ReportFile):
+            value = value._replace(path=base / value.path)
+        read.append(base / value if isinstance(value, Path) else value)
     return tuple(read) if option.many else (read[0] if read else None)
-
-
-def _absolute(value: Any, base: Path) -> Any:
-    if isinstance(value, ReportFile):
-        return value._replace(path=base / value.path)
-    return base / value if isinstance(value, Path) else value
-
-
-def _texts_and_source(config: pytest.Config, option: Option) -> tuple[list[str], str, Path]:
-    """Return the values as given, the name to use in a message, and the folder that a relative path starts from."""
-    value = config.getoption(option.dest, None) if option.command_line else None
-    if value is not None:  # an empty text too: `--extract-budget=$BUDGET` without BUDGET is to limit the run
-        texts = value if isinstance(value, list) else [value]
-        return texts, f"--extract-{option.name}", config.invocation_params.dir
-    texts = _texts(_file_value(config, option)) if option.ini else []
-    return texts or _texts(option.default), option.dest, config.rootpath
 
 
 def _file_value(config: pytest.Config, option: Option) -> Any:
@@ -514,22 +486,18 @@ def _texts(value: Any) -> list[str]:
     return [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
 
 
-def has_workers(config: pytest.Config) -> bool:
-    """Whether xdist runs the cases in processes of their own."""
-    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
-
-
 def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
     """Return what is asked for and this run cannot or would not do."""
     source, gold = values["from_results"], values["update_gold"]
     several = values["base_ref"] or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))
     on_terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
+    has_workers = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
     of_gold = {
         " takes one model and one prompt, but for drafts: whose output is right?": several and gold != "new",
         "=review asks in a terminal; elsewhere --extract-report=R.jsonl, then pytest-extract review R.jsonl": (
             gold == "review" and not on_terminal
         ),
-        " writes files that cases share: run it without xdist (-n0)": has_workers(config),
+        " writes files that cases share: run it without xdist (-n0)": has_workers,
     }
     problems = [f"--extract-update-gold{why}" for why, holds in of_gold.items() if gold is not None and holds]
     written = [name for name in ("update_gold", "update_baseline") if values[name]]

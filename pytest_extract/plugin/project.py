@@ -5,20 +5,20 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.case_result import Variant
-from pytest_extract.core.compile.compiler import JudgeMode
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError
+from pytest_extract.plugin.options import SETTINGS
 
 EXTRACTOR = "extractor"
 JUDGE = "extract_judge"
@@ -45,13 +45,12 @@ class ItemFixtures:
     depend, directly or through other fixtures, on `extract_model` or `extract_prompt`: a session-scoped extractor is
     made once per variant and prompt file and kept.
 
-    `plain`: what the items run with that share pytest's own fixture definitions with tests; None where the run has
-    several variants. `extractor_on_demand`: the extractor may never be called, so the set-up of an item does not make
-    it.
+    `is_plain`: the run has one variant, whose items share pytest's own fixture definitions with tests.
+    `extractor_on_demand`: the extractor may never be called, so the set-up of an item does not make it.
     """
 
-    def __init__(self, plain: RunWith | None, *, extractor_on_demand: bool) -> None:
-        self._plain = plain
+    def __init__(self, *, is_plain: bool, extractor_on_demand: bool) -> None:
+        self._is_plain = is_plain
         self._extractor_on_demand = extractor_on_demand
         self._infos: dict[tuple[object, ...], Any] = {}
         self._copies: dict[tuple[int, RunWith], tuple[Any, Any]] = {}
@@ -70,7 +69,7 @@ class ItemFixtures:
             if named:
                 info = dataclasses.replace(info, name2fixturedefs={**info.name2fixturedefs, EXTRACTOR: tuple(named)})
             variant = run_with.variant
-            if run_with != self._plain or variant.param is not None:
+            if not self._is_plain or variant.param is not None:
                 values: dict[str, Any] = {MODEL: variant.model, PROMPT: run_with.prompt}
                 if variant.mode is not None:
                     values[MODE] = variant.mode
@@ -183,6 +182,12 @@ def has_fixture(item: pytest.Item, name: str) -> bool:
     return bool(item.session._fixturemanager.getfixturedefs(name, item))  # noqa: SLF001  # no public look-up
 
 
+def extractor_function(item: Any) -> Any:
+    """Return the function of the fixture that gives an item its extractor; None where there is none."""
+    definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # no public look-up
+    return definitions[-1].func if definitions else None
+
+
 def check_not_parametrized(item: Any, names: Iterable[str]) -> None:
     """Raise ConfigError for a fixture with `params`: pytest runs a function once for each, and a case cannot be."""
     definitions: Mapping[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # no public look-up
@@ -215,70 +220,54 @@ ANYWHERE: Final = -1
 """Depth of a plugin that is no conftest: its extensions hold everywhere, and those of every conftest override them."""
 
 
-class Provider(NamedTuple):
-    """A plugin or conftest with extensions, and the depth of its folder."""
-
-    depth: int
-    name: str
-    extensions: Extensions
-
-
 class ProjectExtensions:
     """The extensions that each folder's cases may name, and caches of the schemas compiled with them."""
 
-    def __init__(
-        self, config: pytest.Config, judge_mode: JudgeMode, *, updates_golds: Literal["new", "fix"] | None = None
-    ) -> None:
+    def __init__(self, config: pytest.Config) -> None:
+        settings = config.stash[SETTINGS]
         self._config = config
-        self._new_cache = partial(SchemaCache, updates_golds=updates_golds)
-        self._compile = partial(compile_schema, judge_mode=judge_mode)
+        self._new_cache = partial(SchemaCache, updates_golds=settings.writes_golds)
+        self._compile = partial(compile_schema, judge_mode=settings.judge)
         self._of_plugin: dict[int, tuple[object, Extensions]] = {}
         self._of_folder: dict[str, tuple[Extensions, SchemaCache]] = {}
         self.default_cache = self._new_cache(self._compile)
         """The cache for cases without extensions."""
         self._known: dict[tuple[int, ...], tuple[Extensions, SchemaCache]] = {(): (Extensions(), self.default_cache)}
 
-    def cache_for(self, path: Path) -> SchemaCache:
-        """Return the cache that compiles the schemas of a case file; ConfigError for extensions that clash."""
-        return self._of(path)[1]
-
-    def extensions_for(self, path: Path) -> Extensions:
-        """Return what a file's cases and tests may name; ConfigError for extensions that clash."""
-        return self._of(path)[0]
-
-    def _of(self, path: Path) -> tuple[Extensions, SchemaCache]:
+    def at(self, path: Path) -> tuple[Extensions, SchemaCache]:
+        """Return what a file may name, and the cache that compiles schemas with it; ConfigError where names clash."""
         folder = os.path.dirname(path)  # noqa: PTH120 - once a case file, and pathlib takes five times as long
-        if folder not in self._of_folder:
-            providers = sorted(self._providers(path.parent), key=lambda provider: provider.depth)
-            _check_clashes([provider for provider in providers if provider.depth == ANYWHERE])
-            key = tuple(id(provider.extensions) for provider in providers)
-            if key not in self._known:
-                extensions = Extensions()
-                for provider in providers:
-                    extensions = provider.extensions.over(extensions)
-                self._known[key] = extensions, self._new_cache(partial(self._compile, extensions=extensions))
-            self._of_folder[folder] = self._known[key]
-        return self._of_folder[folder]
-
-    def _providers(self, folder: Path) -> Iterator[Provider]:
+        if folder in self._of_folder:
+            return self._of_folder[folder]
+        providers: list[tuple[int, str, Extensions]] = []
         for name, plugin in self._config.pluginmanager.list_name_plugin():
-            depth = None if plugin is None else _folder_depth(plugin, folder)
+            depth = None if plugin is None else _folder_depth(plugin, path.parent)
             if depth is None:
                 continue
             if id(plugin) not in self._of_plugin:
                 self._of_plugin[id(plugin)] = plugin, self._extensions_of(plugin)
             extensions = self._of_plugin[id(plugin)][1]
             if any(extensions.names()):
-                yield Provider(depth, name, extensions)
+                providers.append((depth, name, extensions))
+        providers.sort(key=lambda provider: provider[0])
+        extensions, owners = Extensions(), dict[tuple[str, str], str]()
+        for depth, name, own in providers:
+            for kind, of_kind in own.names() if depth == ANYWHERE else ():
+                other = owners.setdefault((kind, of_kind), name)
+                if other != name:
+                    raise ConfigError(f"the {kind} {of_kind!r} is brought along by two plugins, {other!r} and {name!r}")
+            extensions = own.over(extensions)
+        key = tuple(id(own) for _, _, own in providers)
+        if key not in self._known:
+            self._known[key] = extensions, self._new_cache(partial(self._compile, extensions=extensions))
+        self._of_folder[folder] = self._known[key]
+        return self._known[key]
 
     def _extensions_of(self, plugin: object) -> Extensions:
         """Return the decorated functions of a plugin module, and what its own implementation of the hook returns."""
         found = Extensions.marked_in(vars(plugin)) if isinstance(plugin, ModuleType) else Extensions()
         manager = self._config.pluginmanager
-        implementing = [impl.plugin for impl in getattr(manager.hook, HOOK).get_hookimpls()]
-        if plugin not in implementing:
-            return found
-        hook = manager.subset_hook_caller(HOOK, [other for other in implementing if other is not plugin])
+        hook = manager.subset_hook_caller(HOOK, manager.get_plugins() - {plugin})
         for returned in hook(config=self._config):
             if not isinstance(returned, Extensions):
                 where = getattr(plugin, "__file__", None) or repr(plugin)
@@ -294,13 +283,3 @@ def _folder_depth(plugin: object, folder: Path) -> int | None:
         return ANYWHERE
     home = Path(file).parent
     return len(home.parts) if home == folder or home in folder.parents else None
-
-
-def _check_clashes(providers: Iterable[Provider]) -> None:
-    owners: dict[tuple[str, str], str] = {}
-    for provider in providers:
-        for kind, name in provider.extensions.names():
-            other = owners.setdefault((kind, name), provider.name)
-            if other != provider.name:
-                both = f"{other!r} and {provider.name!r}"
-                raise ConfigError(f"the {kind} {name!r} is brought along by two plugins, {both}")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -20,9 +20,9 @@ from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.words import plural
 from pytest_extract.errors import ExtractError, StoreError
-from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.items import CASE, ExtractItem
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
+from pytest_extract.plugin.run_results import RunResults, run_results_of, write_own_line
 from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
@@ -36,7 +36,6 @@ from pytest_extract.regression.gate import (
     decide_confirmed,
     evaluate_base,
     evaluate_gate,
-    exit_status,
     held_runs,
     may_have_fallen,
     plan_variant,
@@ -47,6 +46,7 @@ from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, co
 from pytest_extract.report.lines import Line, render_error, text_of, told
 from pytest_extract.report.run_report import verdict_lines
 from pytest_extract.report.summary import DRAFTS
+from pytest_extract.results import load_result
 
 _BASELINE = pytest.StashKey[Baseline]()
 _CONFIRMED = pytest.StashKey[GateDecision]()
@@ -54,12 +54,9 @@ _CONFIRMED = pytest.StashKey[GateDecision]()
 
 def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
     """Read the rules and the baseline before the first call; ConfigError or StoreError where the gate cannot decide."""
-    path, updates = settings.baseline, bool(settings.update_baseline)
     rules_of(settings)
-    if path is not None and (path.exists() or not updates):
-        baseline = read_baseline(path)
-        if not updates:
-            config.stash[_BASELINE] = baseline
+    if settings.baseline is not None and (settings.baseline.exists() or not settings.update_baseline):
+        config.stash[_BASELINE] = read_baseline(settings.baseline)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -75,16 +72,14 @@ def rules_of(settings: Settings) -> Rules:
     return Rules(**{"inconclusive": "warn", **settings.rules, "by": by})
 
 
-def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:
-    """Compare the run with its baseline, or its variants with the base; None where there is nothing to compare."""
-    return config.stash.get(_CONFIRMED, None) or first_decision(config, run_results)
+def gate_decision(config: pytest.Config, run_results: RunResults, *, level: float | None = None) -> GateDecision | None:
+    """Compare the run with its baseline, or its variants with the base; None where there is nothing to compare.
 
-
-def first_decision(
-    config: pytest.Config, run_results: RunResults, *, level: float | None = None
-) -> GateDecision | None:
-    """Decide by the run's own results; `level`: the part of alpha where a confirmation can follow."""
+    By the run's own results, unless that is confirmed; `level`: the part of alpha where a confirmation can follow.
+    """
     settings = run_results.settings
+    if _CONFIRMED in config.stash:
+        return config.stash[_CONFIRMED]
     if not run_results.results or settings.update_baseline:
         return None
     rules, advise = rules_of(settings), settings.confirm is None
@@ -131,74 +126,62 @@ def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
     return next((variant.label for variant in variants if variant.label in ran), None)
 
 
-def _decides(settings: Settings) -> bool:
-    """Whether the regression gate decides about the run; not about one that writes what it would be compared by."""
-    return settings.gate == "regression" and not settings.update_baseline and settings.update_gold is None
-
-
-def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:
-    """Whether the regression gate fails the run; a gate that compared nothing does."""
-    return _decides(settings) and (decision is None or exit_status(decision) != 0)
-
-
-def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosity: int) -> list[Line]:
+def decision_lines(decision: GateDecision | None, *, verbosity: int) -> list[Line]:
     """Return the verdict as lines, or that the gate compared nothing."""
-    if decision is not None:
-        return verdict_lines(decision, verbosity=verbosity)
-    if _decides(settings):
+    if decision is None:
         return [told("UNDECIDED. Nothing was compared.", "bad")]
-    return []
+    return verdict_lines(decision, verbosity=verbosity)
 
 
 def decision_word(decision: GateDecision | None, settings: Settings) -> str | None:
-    """Return the word for pytest's last line, where the gate decides about the run."""
-    if not _decides(settings):
+    """Return the word for pytest's last line; None where the gate does not decide about the run.
+
+    Nor does it about one that writes what it would be compared by.
+    """
+    if settings.gate != "regression" or settings.update_baseline or settings.update_gold is not None:
         return None
     if decision is None:
         return "UNDECIDED"
-    dead = sum(len(each.cases) for each in decision.collapses)
-    told = decision.answer is Answer.PASS and dead
-    return f"{decision.answer}, {plural(dead, 'document')} died" if told else str(decision.answer)
+    dead = sum(len(each.cases) for each in decision.collapses) if decision.answer is Answer.PASS else 0
+    return f"{decision.answer}, {plural(dead, 'document')} died" if dead else str(decision.answer)
 
 
-def report_to_junit(config: pytest.Config, decision: GateDecision | None, settings: Settings) -> None:
+def report_to_junit(config: pytest.Config, decision: GateDecision | None, word: str, *, green: bool) -> None:
     """Add a test `regression gate` to the JUnit file: it fails as the run does, and is skipped if undecided."""
     from _pytest.junitxml import xml_key
 
     xml = config.stash.get(xml_key, None)
-    word = decision_word(decision, settings)
-    if xml is None or word is None:
+    if xml is None:
         return
-    text = "\n".join(map(text_of, decision_lines(decision, settings, verbosity=0)))
-    name = "regression gate"
-    outcome: Literal["passed", "failed", "skipped"] = "skipped" if word.startswith("UNDECIDED") else "passed"
-    if gate_fails(decision, settings):
-        outcome = "failed"
-    where = ("", None, name)
-    longrepr = ("", 0, text) if outcome == "skipped" else text if outcome == "failed" else None
+    text = "\n".join(map(text_of, decision_lines(decision, verbosity=0)))
+    name, where = "regression gate", ("", None, "regression gate")
+    outcome: Literal["passed", "failed", "skipped"] = "passed"
+    longrepr: Any = None
+    if not green:
+        outcome, longrepr = "failed", text
+    elif word.startswith("UNDECIDED"):
+        outcome, longrepr = "skipped", ("", 0, text)
     xml.pytest_runtest_logreport(pytest.TestReport(name, where, {}, outcome, longrepr, "call"))
     xml.pytest_runtest_logreport(pytest.TestReport(name, where, {}, "passed", None, "teardown"))
 
 
-def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bool, list[str]]:
-    """Write the baseline where the run is to; return whether nothing went wrong, and sentences for people."""
+def write_baseline(session: pytest.Session, run_results: RunResults, path: Path) -> list[Line]:
+    """Write the run into its baseline; return lines that say so, a bad one where that is not possible."""
     settings = run_results.settings
-    if not settings.update_baseline or settings.baseline is None:
-        return True, []
     rules = rules_of(settings)
     results = evidence(run_results, rules)
-    if run_results.results and not results:
-        return False, [f"baseline not written: {only_drafts_text(len(run_results.results))}"]
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
     refused = refusal(results, completed=completed)
+    if run_results.results and not results:
+        refused = only_drafts_text(len(run_results.results))
     if refused is not None:
-        return False, [f"baseline not written: {refused}"]
+        return [told(f"baseline not written: {refused}", "bad")]
     try:
-        gone = _deleted_cases(settings.baseline, session.config.rootpath)
+        gone = _deleted_cases(path, session.config.rootpath)
         keep = rules.keep_runs if settings.update_baseline == "add" else None
-        stored = update_baseline(settings.baseline, results, gone=gone, keep_runs=keep)
+        stored = update_baseline(path, results, gone=gone, keep_runs=keep)
     except StoreError as error:
-        return False, [str(error)]
+        return [told(str(error), "bad")]
     states = {key: state for key, state in snapshot(results).items() if not state.lost}
     new = len(states)
     kept, counts = len(stored.cases) - new, plural(new, "case")
@@ -207,10 +190,10 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
     runs = {stored.cases[key].runs for key in states}
     if max(runs, default=1) > 1:
         counts += f", {' to '.join(map(str, sorted({min(runs), max(runs)})))} runs of each"
-    told = [f"baseline written: {settings.baseline} ({counts})"]
+    lines = [told(f"baseline written: {path} ({counts})", "good")]
     if settings.gate == "regression":
-        told.append("the regression gate did not compare: this run is the baseline now")
-    return True, [*told, *map(resolution_text, resolutions(stored.cases, rules))]
+        lines.append(told("the regression gate did not compare: this run is the baseline now", indent=2))
+    return lines + [told(resolution_text(each), indent=2) for each in resolutions(stored.cases, rules)]
 
 
 def _deleted_cases(baseline: Path, root: Path) -> list[str]:
@@ -231,24 +214,13 @@ _STORE_MORE: Final = (
 )
 
 
-class _Unconfirmed(Exception):
-    """Why there are no fresh runs, and what to do."""
-
-
-class _Pair(NamedTuple):
-    """One case before and now."""
-
-    before: CaseState
-    after: CaseState
-
-
 class _Compared(NamedTuple):
-    """What can run again of one compared variant: its cases on both sides.
+    """What can run again of one compared variant: its cases, before and now.
 
     `held`: of a baseline, the runs of each case that choose nothing; None where both sides are called again.
     """
 
-    pairs: Mapping[str, _Pair]
+    pairs: Mapping[str, tuple[CaseState, CaseState]]
     held: Mapping[str, int] | None
 
 
@@ -271,18 +243,18 @@ def confirm_decision(session: pytest.Session) -> None:
     sides = _sides(session, run_results, states)
     any_can = any(each.pairs if each.held is None else each.held for each in sides.values())
     level = rules.alpha * FIRST_SHARE if any_can else None
-    first = first_decision(config, run_results, level=level)
+    first = gate_decision(config, run_results, level=level)
     if first is None:
         return
     decision, why = first, None
     try:
         plans = _plans(first, sides, rules, most)
         if plans:
-            decision = _confirmed(session, run_results, first, plans, sides)
+            decision = _confirmed(session, run_results, first, plans)
     except (KeyboardInterrupt, pytest.exit.Exception):
         why = "the fresh runs were interrupted; run the command again"
         raise
-    except (_Unconfirmed, ExtractError, pytest.UsageError) as error:
+    except (ExtractError, pytest.UsageError) as error:
         why = str(error)
     except Exception as error:  # noqa: BLE001  # the run has its results, and the first runs can decide
         why = render_error("the confirmation", error)
@@ -309,12 +281,9 @@ def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -
         if old is None or new is None:
             continue
         was, now = cases_of_variants(before, states, old, new)
-        pairs = {
-            name: _Pair(was[name], state)
-            for name, state in now.items()
-            if name in was and not (was[name].lost or state.lost)
-        }
-        held = None if baseline is None else held_runs({name: pair.before for name, pair in pairs.items()})
+        both = {name: (was[name], now[name]) for name in now if name in was}
+        pairs = {name: pair for name, pair in both.items() if not any(state.lost for state in pair)}
+        held = None if baseline is None else held_runs({name: before for name, (before, _) in pairs.items()})
         sides[old, new] = _Compared(pairs, held)
     return sides
 
@@ -325,7 +294,7 @@ def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -
 def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[VariantPlan]:
     """Plan the fresh runs of the variants that need them; empty where the answer needs none.
 
-    Raises _Unconfirmed, with the reason, where it does and nothing can run again.
+    Raises ExtractError, with the reason, where it does and nothing can run again.
     """
     effects = [effect for effect in first.effects if may_have_fallen(effect.variant, first)]
     if first.by_rule:
@@ -348,8 +317,8 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
             reasons.append(f"the baseline has one run of each case; {_STORE_MORE}")
             continue
         else:
-            was = {CaseKey(name, variant.before): pair.before.with_runs(0, 1) for name, pair in pairs.items()}
-            now = {CaseKey(name, variant.after): pair.after for name, pair in pairs.items()}
+            was = {CaseKey(name, variant.before): before.with_runs(0, 1) for name, (before, _) in pairs.items()}
+            now = {CaseKey(name, variant.after): after for name, (_, after) in pairs.items()}
             variant = compare_variants(was, now, variant.before, variant.after)
             tests = run_tests(Comparison(variants=(variant,)), rules).results
             plan = plan_variant(variant, tests, rules, most=most, held=held)
@@ -358,7 +327,7 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
         else:
             plans.append(plan)
     if reasons and first.answer is not Answer.PASS and (not plans or first.answer is Answer.WORSE):
-        raise _Unconfirmed("; ".join(dict.fromkeys(reasons)))
+        raise ExtractError("; ".join(dict.fromkeys(reasons)))
     return plans
 
 
@@ -366,17 +335,20 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
 
 
 def _confirmed(
-    session: pytest.Session, run_results: RunResults, first: GateDecision, plans: Sequence[VariantPlan], sides: _Sides
+    session: pytest.Session, run_results: RunResults, first: GateDecision, plans: Sequence[VariantPlan]
 ) -> GateDecision:
-    _announce(session.config, plans)
-    held = {
-        CaseKey(name, plan.before): sides[plan.before, plan.after].pairs[name].before.with_runs(1, 1 + count)
-        for plan in plans
-        for name, count in plan.held.items()
-        if name in plan.cases
-    }
-    with _items_of(session, {name for plan in plans for name in plan.cases}) as items:
-        fresh = _fresh_items(items, plans, sides)
+    cases = {name for plan in plans for name in plan.cases}
+    reporter = session.config.pluginmanager.getplugin("terminalreporter")
+    if reporter is not None and session.config.get_verbosity() >= 0:
+        again = "1 case that fell runs" if len(cases) == 1 else f"{len(cases)} cases that fell run"
+        calls = sum(plan.calls for plan in plans)
+        write_own_line(reporter, f"confirmation: {again} again ({calls} calls at most)")
+    held: dict[CaseKey, CaseState] = {}
+    for plan in plans:
+        for key, count in ((CaseKey(name, plan.before), count) for name, count in plan.held.items()):
+            held[key] = session.config.stash[_BASELINE].cases[key].with_runs(1, 1 + count)
+    with _items_of(session, cases) as items:
+        fresh = _fresh_items(items, plans)
         results = _run(session, run_results, [*fresh.values()])
     after = {
         key: next(iter(snapshot([result]).values()))
@@ -394,25 +366,14 @@ def _confirmed(
     return decide_confirmed(first, confirmation)
 
 
-def _announce(config: pytest.Config, plans: Sequence[VariantPlan]) -> None:
-    reporter = config.pluginmanager.getplugin("terminalreporter")
-    if reporter is None or config.get_verbosity() < 0:
-        return
-    cases = len({name for plan in plans for name in plan.cases})
-    calls = sum(plan.calls for plan in plans)
-    again = "1 case that fell runs" if cases == 1 else f"{cases} cases that fell run"
-    write_own_line(reporter, f"confirmation: {again} again ({calls} calls at most)")
-
-
 @contextmanager
-def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping[CaseKey, ExtractItem]]:
-    """Give the items of some cases, by case and variant; under xdist, only the workers have collected any.
+def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Sequence[pytest.Item]]:
+    """Give items among which are those of some cases; under xdist, only the workers have collected any.
 
     The run has selected these cases: no plugin selects among them once more (`--lf` knows by now that most passed).
     """
-    own = [item for item in session.items if isinstance(item, ExtractItem)] if session.items else []
-    if own:
-        yield _by_key(own)
+    if any(isinstance(item, ExtractItem) for item in session.items or ()):
+        yield session.items
         return
     config = session.config
     hooks = config.pluginmanager.getplugin("pytest_extract_session")
@@ -426,7 +387,7 @@ def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping
     try:
         session.perform_collect(sorted({str(config.rootpath / name.partition("::")[0]) for name in cases}))
         config.option.verbose = verbose
-        yield _by_key(item for item in session.items if isinstance(item, ExtractItem))
+        yield session.items
     finally:
         config.pluginmanager.unregister(keep_all)
         session.items, (session.testscollected, session.testsfailed) = items, counts
@@ -447,37 +408,30 @@ class _KeepAll:
         items[:] = collected
 
 
-def _by_key(items: Iterable[ExtractItem]) -> dict[CaseKey, ExtractItem]:
-    return {CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item for item in items}
-
-
-def _fresh_items(
-    items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
-) -> dict[CaseKey, ExtractItem]:
+def _fresh_items(items: Iterable[pytest.Item], plans: Sequence[VariantPlan]) -> dict[CaseKey, ExtractItem]:
     """Return the items to run, both sides of a case in turn; those that variants share only once."""
     fresh: dict[CaseKey, ExtractItem] = {}
+    own = {
+        CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item
+        for item in items
+        if isinstance(item, ExtractItem)
+    }
     for plan in plans:
-        is_stored = sides[plan.before, plan.after].held is not None
-        labels = (plan.after,) if is_stored else (plan.before, plan.after)
+        labels = (plan.after,) if plan.held else (plan.before, plan.after)
         for key in (CaseKey(name, label) for name in plan.cases for label in labels):
-            if key not in items:
-                raise _Unconfirmed(f"{key.case} is not collected any more")
-            runs = max(plan.runs, fresh[key].fresh_runs if key in fresh else 0)
-            fresh[key] = _fresh_item(items[key], runs)
-    return fresh
-
-
-def _fresh_item(item: ExtractItem, runs: int) -> ExtractItem:
-    fresh: ExtractItem = ExtractItem.from_parent(
-        item.parent,  # type: ignore[arg-type]  # an item has one
-        name=item.name,
-        nodeid=item.nodeid,
-        case=item.case,
-        variant=item.variant,
-        runner=item.runner,
-    )
-    fresh.own_markers.extend(item.own_markers)
-    fresh.fresh_runs = runs
+            if key not in own:
+                raise ExtractError(f"{key.case} is not collected any more")
+            if key not in fresh:
+                fresh[key] = ExtractItem.from_parent(
+                    own[key].parent,  # type: ignore[arg-type]  # an item has one
+                    name=own[key].name,
+                    nodeid=own[key].nodeid,
+                    case=own[key].case,
+                    variant=own[key].variant,
+                    runner=own[key].runner,
+                )
+                fresh[key].own_markers.extend(own[key].own_markers)
+            fresh[key].fresh_runs = max(plan.runs, fresh[key].fresh_runs)
     return fresh
 
 
@@ -488,7 +442,9 @@ def _run(session: pytest.Session, run_results: RunResults, items: Sequence[Extra
         following = items[index + 1] if index + 1 < len(items) else None
         found = None
         for report in runtestprotocol(item, log=False, nextitem=following):
-            found = take_fresh_result(report, run_results) or found
+            case: dict[str, Any] = vars(report).pop(CASE, {})
+            run_results.take_side_effects(case)
+            found = load_result(case["line"]) if "line" in case else found
         results.append(found)
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)

@@ -11,21 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO, overload
+from typing import Any, Final, TextIO, overload
 
 import pytest
 from _pytest._code.code import ExceptionRepr
 
+from pytest_extract.changed import Selection
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
 from pytest_extract.core.words import plural
 from pytest_extract.plugin.items import CASE, CaseRepr, FramedRepr, Note, crash_of, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.summary import Forecast, RunTotals, totals_of
 from pytest_extract.results import dump_result, load_result
-
-if TYPE_CHECKING:
-    from pytest_extract.changed import Selection
-
 
 _FASTEST = 1
 _MOST_KEPT = 1_000_000
@@ -54,10 +51,6 @@ class ResultStore(Sequence[CaseResult]):
         """Make it the result of a case."""
         self._packed[nodeid] = packed
         self._read.pop(nodeid, None)
-
-    def has(self, nodeid: str) -> bool:
-        """Whether a case has a result."""
-        return nodeid in self._packed
 
     def _load(self, nodeid: str) -> CaseResult:
         packed = self._packed[nodeid]
@@ -131,12 +124,12 @@ class RunResults:
 
     def add(self, nodeid: str, line: str, packed: bytes, result: CaseResult) -> None:
         """Keep a result, and write it at once: a killed run keeps what it had."""
-        totals, self._totals = self._totals, None
-        if totals is not None and not self.results.has(nodeid):  # where it replaces a result, all are read again
+        totals, self._totals, known = self._totals, None, len(self.results)
+        self.results.put(nodeid, packed)
+        if totals is not None and len(self.results) > known:  # where it replaces a result, all are read again
             with suppress(Exception):  # raised again, and told, by who asks for the totals
                 totals.add(result)
                 self._totals = totals
-        self.results.put(nodeid, packed)
         for path, file in [*self.files.items()]:
             try:
                 if len(self.results) == 1:
@@ -219,8 +212,6 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     if report.skipped and hasattr(report, "wasxfail"):
         run_results.expected.add(report.nodeid)
     if case.get("selection") is not None:
-        from pytest_extract.changed import Selection
-
         run_results.selections[report.nodeid] = Selection(**case["selection"])
     run_results.take_side_effects(case)
     # In the style of this process's terminal: xdist sends only the text of a worker's `longrepr`.
@@ -231,13 +222,6 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     elif result.outcome is Outcome.ERROR and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
         told = "ERROR: the extractor raised; this case says nothing about the extraction"
         report.longrepr = FramedRepr(report.longrepr, told if config.getoption("tbstyle", "auto") != "line" else "")
-
-
-def take_fresh_result(report: pytest.TestReport, run_results: RunResults) -> CaseResult | None:
-    """Return the result of a fresh run from its report, which is no result of the run; None where it has none."""
-    case: dict[str, Any] = vars(report).pop(CASE, {})
-    run_results.take_side_effects(case)
-    return load_result(case["line"]) if "line" in case else None
 
 
 def run_results_of(config: pytest.Config) -> RunResults:
@@ -262,18 +246,14 @@ class Progress:
         self.cases = 0
 
     def tell(self, run_results: RunResults) -> None:
-        """Write a line if it is time for one."""
+        """Write `120 of 200 cases, 2 errors, $4.10 of about $6.83, 2.1 cases a second, 38 s left` if it is time to."""
         now = time.monotonic()
         if self._reporter is None or self._every_s is None or now - self._told < self._every_s:
             return
-        if not run_results.results:  # a dry run, or a first case that is run again
+        done, spent = len(run_results.results), run_results.spending
+        if not done:  # a dry run, or a first case that is run again
             return
         self._told = now
-        write_own_line(self._reporter, self._text(run_results, now - self._started))
-
-    def _text(self, run_results: RunResults, seconds: float) -> str:
-        """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 2.1 cases a second, 38 s left`."""
-        done, spent = len(run_results.results), run_results.spending
         parts = [f"{done:,} of {plural(max(self.cases, done), 'case')}"]
         errors = run_results.totals.outcomes[Outcome.ERROR]
         if errors:
@@ -281,10 +261,10 @@ class Progress:
         if spent.calls > spent.unpriced:
             forecast = spent.cost_usd * max(self.cases, done) / done
             parts.append(f"${spent.cost_usd:,.2f} of about ${forecast:,.2f}")
-        rate = done / seconds
+        rate = done / (now - self._started)
         parts.append(f"{rate:,.1f} cases a second" if rate >= 1 else f"{60 * rate:,.1f} cases a minute")
         parts.append(f"{_duration((self.cases - done) / rate)} left")
-        return ", ".join(parts)
+        write_own_line(self._reporter, ", ".join(parts))
 
 
 def write_own_line(reporter: pytest.TerminalReporter, text: str) -> None:

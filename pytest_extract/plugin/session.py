@@ -7,7 +7,6 @@ the threads that libraries started for a call, and a thread that stands in an im
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 import threading
@@ -19,8 +18,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from fnmatch import fnmatch
 from functools import partial
-from itertools import islice
-from pathlib import Path, PurePath
+from itertools import islice, product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -33,18 +32,20 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import Judge
+from pytest_extract.core.values import text_digest
 from pytest_extract.documents.pdf import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.extraction.call import LOOP_THREAD, Extraction
-from pytest_extract.plugin.extraction import Budget, CallSlots, ExtractionService, Judges, digest_of_extractors
-from pytest_extract.plugin.items import CASE, CaseRepr, ExtractItem, ExtractModule, clean_report
-from pytest_extract.plugin.options import PARAMS, RUN, SETTINGS, Settings
+from pytest_extract.files import display_path
+from pytest_extract.plugin.extraction import ExtractionService, Judges
+from pytest_extract.plugin.items import CASE, CaseRepr, ExtractItem, clean_report
+from pytest_extract.plugin.options import PARAMS, SETTINGS, Settings
 from pytest_extract.plugin.project import (
     EXTRACTOR,
     ItemFixtures,
     ProjectExtensions,
-    RunWith,
     check_not_parametrized,
+    extractor_function,
     extractor_params,
     has_fixture,
     value_made_before,
@@ -52,10 +53,9 @@ from pytest_extract.plugin.project import (
 from pytest_extract.plugin.run_results import run_results_of
 from pytest_extract.redact import TALLY, find_secrets_of_process
 from pytest_extract.results import safe_form
-from pytest_extract.run_case import NotRun, RunPlan, run_case, score_extraction
+from pytest_extract.run_case import NotRun, RunPlan, keys_in_result, run_case, score_extraction
 
 if TYPE_CHECKING:
-    from pytest_extract.extraction.call import Extraction
     from pytest_extract.plugin.update_gold import GoldWriter
 
 _OURS: Final = "pytest-extract-"
@@ -72,14 +72,12 @@ class Prefetcher:
     them in order. Closed at the end of the session, which abandons the calls in flight.
     """
 
-    def __init__(
-        self, session: pytest.Session, extraction_service: ExtractionService, judges: Judges, limit: int
-    ) -> None:
+    def __init__(self, session: pytest.Session, extraction_service: ExtractionService, judges: Judges) -> None:
         self._session = session
         self._extraction_service = extraction_service
         self._judges = judges
         debugged = any(session.config.getoption(name, default=False) for name in ("usepdb", "trace"))
-        self._limit = 1 if debugged else limit  # one debugger, at one case
+        self._limit = 1 if debugged else session.config.stash[SETTINGS].concurrency  # one debugger, at one case
         self._indices = {id(item): index for index, item in enumerate(session.items)}
         self._xdist_worker: Any = None
         if hasattr(session.config, "workerinput"):  # xdist's object that runs this worker's items knows which they are
@@ -96,18 +94,26 @@ class Prefetcher:
         if self._limit < 2 or self._extraction_service.replays_only:
             return
         with self._planning:  # no thread asks for a slot before the main thread does
-            if plan.sure > 1:  # a single call is made here in the main thread, unless it was begun already
+            # a single call is made here in the main thread, unless it was begun already
+            if plan.sure > 1 and item.nodeid not in self._planned:
                 self._plan(item, plan, self._extraction_service.extractor_for(item), judge)
             # After a failure under -x nothing more is started; calls in flight cost money, so the window is small then.
             most = self._limit * (1 if item.config.getoption("maxfail", 0) else _WINDOW)
-            planned = self._planned_calls()
             # What cannot be planned never fills the window; without a bound, each item would look at all that follow.
             for following in islice(self._following(item), self._limit * _WINDOW):
-                if planned >= most:
+                if sum(map(len, self._planned.values())) >= most:
                     break
-                if following.nodeid not in self._planned and _will_run(following):
-                    self._plan_before_turn(following)
-                    planned = self._planned_calls()
+                if following.nodeid in self._planned or not _will_run(following):
+                    continue
+                # Its fixtures are not set up; its extractor may be known all the same.
+                known, extractor = following.variant.model is not None, None
+                if has_fixture(following, EXTRACTOR):
+                    known, extractor = value_made_before(following, EXTRACTOR)
+                elif known:
+                    extractor = self._extraction_service.extractor_for(following)
+                if known:
+                    judge = self._judges.judge_before_turn(following)
+                    self._plan(following, self._extraction_service.plan_for(following), extractor, judge)
 
     def _following(self, item: ExtractItem) -> Iterator[ExtractItem]:
         """Yield the cases that run after an item in this process; under xdist, those assigned to it so far."""
@@ -134,23 +140,7 @@ class Prefetcher:
         """Start nothing more; threads end by themselves when their call returns."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _planned_calls(self) -> int:
-        return sum(len(futures) for futures in self._planned.values())
-
-    def _plan_before_turn(self, item: ExtractItem) -> None:
-        """Plan the calls of an item whose fixtures are not set up, where its extractor is known all the same."""
-        known, extractor = item.variant.model is not None, None
-        if has_fixture(item, EXTRACTOR):
-            known, extractor = value_made_before(item, EXTRACTOR)
-        elif known:
-            extractor = self._extraction_service.extractor_for(item)
-        if known:
-            plan = self._extraction_service.plan_for(item)
-            self._plan(item, plan, extractor, self._judges.judge_before_turn(item))
-
     def _plan(self, item: ExtractItem, plan: RunPlan, extractor: object, judge: Judge | None) -> None:
-        if item.nodeid in self._planned:
-            return
         self._extraction_service.prepare_calls(item, extractor, plan.sure)
         self._planned[item.nodeid] = {
             index: self._threads.submit(self._call, item, index, extractor, judge) for index in range(plan.sure)
@@ -184,15 +174,6 @@ _sessions: list[tuple[pytest.Session, bool]] = []
 """The last session of the process, whose exit status is that of the process, and whether it was interrupted."""
 
 
-def wait_for_calls() -> None:
-    """Give calls under way, which are paid, a moment to be recorded; a further Ctrl-C ends the wait."""
-    deadline = time.monotonic() + _GRACE_S
-    with suppress(KeyboardInterrupt):
-        for thread in _our_threads():
-            if thread.name != LOOP_THREAD:  # runs until it is stopped
-                thread.join(max(0.0, deadline - time.monotonic()))
-
-
 def leave_after(session: pytest.Session, *, interrupted: bool) -> None:
     """Have the process end with the status of this session, even if calls never do.
 
@@ -222,26 +203,32 @@ def _our_threads() -> list[threading.Thread]:
 
 _NO_INPUTS: Final = (
     *("test_*.py", "*_test.py", "README*", "CHANGELOG*", "CONTRIBUTING*", "LICENSE*", "*.lock", "requirements*.txt"),
-    *("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py"),
+    *("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py", *(f"*{suffix}" for suffix in SUFFIXES)),
 )
+"""Files that no extractor reads: tests, settings, pages for people, case files."""
+_HIDDEN: Final = ".*", "__pycache__"
+"""Files and folders that it does not read either."""
 
 
 class RevisionView:
     """A revision's files, written to a folder of their own, so that case files load from there."""
 
-    def __init__(self, root: Path, ref: str) -> None:
+    def __init__(self, config: pytest.Config, ref: str) -> None:
         """Raise ConfigError where there is no git, no repository or no such revision."""
         self.ref = ref
-        self.tree = changed.open_tree(root, ref)
-        self._folder = Path(tempfile.mkdtemp(prefix="pytest-extract-view-")).resolve()
+        self._root = config.rootpath
+        self._settings = config.stash[SETTINGS]
+        self.tree = changed.open_tree(self._root, ref)
+        temporary = tempfile.TemporaryDirectory(prefix="pytest-extract-view-", ignore_cleanup_errors=True)
+        config.add_cleanup(temporary.cleanup)
+        self._folder = Path(temporary.name).resolve()
         self.tree.write_view(self._folder)
         self._files: dict[Path, changed.Revision] = {}
 
     def load(self, file: Path, cases: Iterable[Case]) -> str | None:
         """Load a case file of the revision and return its mistake; git need not keep the documents of today's cases."""
-        if file not in self._files:
-            documents = [case.document.file for case in cases if case.document.file is not None]
-            self._files[file] = changed.cases_at(self.tree, [file], self._folder, documents=documents)
+        documents = [case.document.file for case in cases if case.document.file is not None]
+        self._files[file] = changed.cases_at(self.tree, [file], self._folder, documents=documents)
         return next(iter(self._files[file].unread.values()), None)
 
     def case_at_revision(self, case: Case, file: Path) -> Case | None:
@@ -264,80 +251,60 @@ class RevisionView:
         name = self.tree.name(path)
         return self._folder / name if name is not None and name in self.tree.files else None
 
-    def selections(self, items: Sequence[ExtractItem], root: Path, settings: Settings) -> dict[str, changed.Selection]:
+    def selections(self, items: Sequence[ExtractItem]) -> dict[str, changed.Selection]:
         """Decide for each item, by node id, whether it is called or replayed."""
         keys = {item.nodeid: changed.case_key_below(item.case, self.tree.root) for item in items}
         cases = {keys[item.nodeid]: item.case for item in items}
         documents = [case.document.file for case in cases.values() if case.document.file is not None]
-        files = [*dict.fromkeys(item.path for item in items), *changed.gone_files(self.tree, root)]
+        files = [*dict.fromkeys(item.path for item in items), *changed.gone_files(self.tree, self._root)]
         old = changed.cases_at(self.tree, files, self._folder, documents=documents)
         before = changed.inputs_at(old, self.tree, self._folder)
         now = changed.inputs_now(cases.values(), self.tree)
-        known = self._files_of((*cases.values(), *old.cases.values()))
-        declared = self.declared_files(settings.files, root)
+        known = set()  # the files of cases, as the work tree has them, besides those of their extractors
+        for case in (*cases.values(), *old.cases.values()):
+            paths = [case.path, case.document.file, case.schema_path, *case.schema_files, case.gold_path]
+            paths += [] if case.prompt is None else [case.prompt.path]
+            known |= {self._place_now(path) for path in paths if path is not None}
+        declared = self.declared_files(self._settings.files)
         groups: dict[Any, list[str]] = {}  # each conftest may have an extractor of its own
         for item in items:
-            definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # as in items.py
-            groups.setdefault(definitions[-1].func if definitions else None, []).append(item.nodeid)
+            groups.setdefault(extractor_function(item), []).append(item.nodeid)
         selections: dict[str, changed.Selection] = {}
         for function, group in groups.items():
-            sources = () if function is None else changed.extractor_sources(function, root, declared)
+            sources = () if function is None else changed.extractor_sources(function, self._root, declared)
             new = sorted(map(self._shown, self.tree.changed(sources)))
-            unknown = self._unknown_changes(function, root, settings, {*known, *sources})
+            unknown = self._unknown_changes(function, {*known, *sources})
             parts = {keys[nodeid]: now[keys[nodeid]] for nodeid in group}
             chosen = changed.select_cases(parts, before, sources=new, unread=old.unread, ref=self.ref)
             selected = {each.case: replace(each, unknown=unknown) for each in chosen}
             selections |= {nodeid: selected[keys[nodeid]] for nodeid in group}
         return selections
 
-    def _files_of(self, cases: Iterable[Case]) -> set[Path]:
-        """Return the files of cases, as the work tree has them, besides those of their extractors."""
-        prompts = ((case, None if case.prompt is None else case.prompt.path) for case in cases)
-        files = (
-            (case.path, case.document.file, case.schema_path, *case.schema_files, case.gold_path, prompt)
-            for case, prompt in prompts
-        )
-        return {self._place_now(path) for paths in files for path in paths if path is not None}
-
     def _shown(self, path: Path) -> str:
         return self.tree.name(path) or str(path)
 
-    def declared_files(self, patterns: Sequence[str], root: Path) -> list[Path]:
+    def declared_files(self, patterns: Sequence[str]) -> list[Path]:
         """Return the files that `extract_files` declares, also those of the revision that are gone."""
-        view = self._folder / root.resolve().relative_to(self.tree.root)
+        view = self._folder / self._root.resolve().relative_to(self.tree.root)
         then = (self.tree.root / path.relative_to(self._folder) for path in changed.declared_files(patterns, view))
-        return [*changed.declared_files(patterns, root), *(path for path in then if not path.exists())]
+        return [*changed.declared_files(patterns, self._root), *(path for path in then if not path.exists())]
 
-    def _unknown_changes(
-        self, function: object, root: Path, settings: Settings, known: AbstractSet[Path]
-    ) -> tuple[str, ...]:
+    def _unknown_changes(self, function: object, known: AbstractSet[Path]) -> tuple[str, ...]:
         """Return the changed files beside the extractor, or below, that may be read by it and are no file of a case."""
         file = changed.file_of(function)
-        if file is None or not file.is_relative_to(root.resolve()):
+        if file is None or not file.is_relative_to(self._root.resolve()):
             return ()
-        written = [value.resolve() for value in vars(settings).values() if isinstance(value, Path)]
-        written += [each.path.resolve() for each in settings.report]
-        known = {path.resolve() for path in (*known, *settings.prompt)}
+        written = [value.resolve() for value in vars(self._settings).values() if isinstance(value, Path)]
+        written += [each.path.resolve() for each in self._settings.report]
+        known = {path.resolve() for path in (*known, *self._settings.prompt)}
         return tuple(
             self._shown(path)
             for path in self.tree.changed_below(file.parent)
             if path.resolve() not in known
             and not any(path.is_relative_to(each) for each in written)
-            and not _is_no_input(path.relative_to(self.tree.root))
+            and not any(fnmatch(part, hidden) for part in path.relative_to(self.tree.root).parts for hidden in _HIDDEN)
+            and not any(fnmatch(path.name, pattern) for pattern in _NO_INPUTS)
         )
-
-    def close(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _is_no_input(path: PurePath) -> bool:
-    """Whether a file is known to be none that an extractor reads: tests, settings, pages for people, case files."""
-    return (
-        path.name.endswith(SUFFIXES)
-        or any(part.startswith(".") or part == "__pycache__" for part in path.parts)
-        or any(fnmatch(path.name, pattern) for pattern in _NO_INPUTS)
-    )
 
 
 # the session
@@ -370,40 +337,34 @@ def started_session(config: pytest.Config) -> ExtractSession | None:
     return config.stash.get(_SESSION, None)
 
 
-def budget_of(config: pytest.Config) -> Budget | None:
-    """Return the budget of the run, if it has one."""
-    limit = config.stash[SETTINGS].budget
-    return None if limit is None else Budget(config.stash[RUN].folder / "spent", limit)
-
-
 class ExtractSession:
     """Variants, shared inputs and the services that run the cases of one session in one process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings: Settings = config.stash[SETTINGS]
-        find_secrets_of_process(self.settings.allow_secrets)
+        settings = self.settings
+        find_secrets_of_process(settings.allow_secrets)
         use_text_store(partial(config.cache.mkdir, FOLDER) if getattr(config, "cache", None) is not None else None)
-        self.extensions = ProjectExtensions(config, self.settings.judge, updates_golds=self.settings.writes_golds)
-        shared = config.stash[RUN].folder if hasattr(config, "workerinput") else None
-        slots = CallSlots(self.settings.concurrency, shared)
-        self.extraction_service = ExtractionService(self.settings, config.rootpath, budget_of(config), slots)
+        self.extensions = ProjectExtensions(config)
+        self.extraction_service = service = ExtractionService(config)
         self._views: dict[str, RevisionView] = {}
         self._past_variants = False
+        root, several = config.rootpath.resolve(), len(settings.prompt) > 1
+        names = [display_path(path.resolve(), root) if several else None for path in settings.prompt]
+        self._prompts = dict(zip(names, settings.prompt, strict=True))
         self.variants = self._variants()
-        first = RunWith(self.variants[0], self.prompt_path(self.variants[0]))
-        self.fixtures = ItemFixtures(
-            first if len(self.variants) == 1 else None, extractor_on_demand=self.extraction_service.may_replay
-        )
+        may_replay = service.replays_only or settings.record in {"once", "new"} or settings.changed is not None
+        self.fixtures = ItemFixtures(is_plain=len(self.variants) == 1, extractor_on_demand=may_replay)
         self.gold_writer: GoldWriter | None = None
-        if self.settings.writes_golds is not None:
+        if settings.writes_golds is not None:
             from pytest_extract.plugin.update_gold import GoldWriter  # brings drafts, evidence and reviews along
 
-            self.gold_writer = GoldWriter(self.settings.writes_golds, force=self.settings.force)
-        self._judges = Judges(config, self.settings, self.extraction_service)
+            self.gold_writer = GoldWriter(settings.writes_golds, force=settings.force)
+        self._judges = Judges(config, service)
         self._judge_spending = Spending()
         self._prefetcher: Prefetcher | None = None
-        self.interrupted = False
+        self.stopped = False
 
     # variants
 
@@ -413,22 +374,17 @@ class ExtractSession:
         A prompt that all cases share distinguishes nothing, so it is no part of the variant.
         """
         settings, replay = self.settings, self.extraction_service.replay
-        names: list[str | None] = [None]
-        if len(settings.prompt) > 1:
-            names = [*settings.prompt_names(self.config.rootpath)]
+        names: list[str | None] = [*self._prompts] or [None]
         models: list[str | None] = [*settings.model] or [None]
         modes: Sequence[str | None] = settings.mode if len(settings.mode) > 1 else [None]
-        variants = tuple(
-            Variant(model=model, prompt=prompt, mode=mode) for model in models for prompt in names for mode in modes
-        )
+        combined = product(models, names, modes)
+        variants = tuple(Variant(model=model, prompt=prompt, mode=mode) for model, prompt, mode in combined)
         if replay is not None:
             self._past_variants = variants == (Variant(),) and bool(replay.variants)
             return replay.variants if self._past_variants else variants
         if settings.base_ref is not None:
             self.revision_view(settings.base_ref)
-            return tuple(
-                each for variant in variants for each in (replace(variant, revision=settings.base_ref), variant)
-            )
+            return tuple(replace(each, revision=ref) for each in variants for ref in (settings.base_ref, None))
         return variants
 
     def variants_of(self, file: pytest.Collector) -> Mapping[Variant, Collection[Any]]:
@@ -454,10 +410,7 @@ class ExtractSession:
 
     def prompt_path(self, variant: Variant) -> Path | None:
         """Return the prompt file from the command line that a variant runs with."""
-        prompts = self.settings.prompt
-        if len(prompts) == 1:
-            return prompts[0]
-        return None if variant.prompt is None else self.settings.prompt_names(self.config.rootpath).get(variant.prompt)
+        return self._prompts.get(variant.prompt, self._prompts.get(None))
 
     def case_on_variant(self, case: Case, file: pytest.Collector, variant: Variant) -> Case | None:
         """Return a case of a case file as a variant runs it.
@@ -485,8 +438,7 @@ class ExtractSession:
     def revision_view(self, ref: str) -> RevisionView:
         """Return the files of a git revision, written once a session; ConfigError where there is no such revision."""
         if ref not in self._views:
-            self._views[ref] = RevisionView(self.config.rootpath, ref)
-            self.config.add_cleanup(self._views[ref].close)
+            self._views[ref] = RevisionView(self.config, ref)
         return self._views[ref]
 
     def load_revisions(self, file: Path, cases: Sequence[Case]) -> Mapping[str, str]:
@@ -495,12 +447,6 @@ class ExtractSession:
             return {}
         refs = {variant.revision for variant in self.variants if variant.revision is not None}
         return {ref: why for ref in refs if (why := self.revision_view(ref).load(file, cases)) is not None}
-
-    def select_changed(self, items: Sequence[ExtractItem]) -> None:
-        """`--extract-changed`: decide for each case whether it is called or replayed, and why."""
-        if self.settings.changed is not None:
-            view = self.revision_view(self.settings.changed)
-            self.extraction_service.selections |= view.selections(items, self.config.rootpath, self.settings)
 
     # running
 
@@ -519,9 +465,7 @@ class ExtractSession:
             item.forecast = self.extraction_service.forecast(item)
             return
         if self._prefetcher is None:
-            self._prefetcher = Prefetcher(
-                item.session, self.extraction_service, self._judges, self.settings.concurrency
-            )
+            self._prefetcher = Prefetcher(item.session, self.extraction_service, self._judges)
         prefetcher = self._prefetcher
         plan, judge = self.extraction_service.plan_for(item), self._judges.judge_for(item)
         prefetcher.begin(item, plan, judge)
@@ -545,7 +489,7 @@ class ExtractSession:
         try:
             result = run(plan=plan)
         except (KeyboardInterrupt, pytest.exit.Exception):
-            self.interrupt()  # before the teardown of fixtures, in which other threads could begin calls
+            self.stop_calls()  # before the teardown of fixtures, in which other threads could begin calls
             raise
         further = self.extraction_service.plan_for_baseline(item, result)
         if further is not None:
@@ -554,18 +498,19 @@ class ExtractSession:
         before, self._judge_spending = self._judge_spending, self._judges.spent()
         item.judge_spending = self._judge_spending - before
         self.extraction_service.pay_judge(item.judge_spending)
-        item.result = self._with_origin(item, result, digest_of_extractors(outputs.values()))
+        item.result = self._with_origin(item, result, {each.extractor for each in outputs.values()})
         if self.gold_writer is not None and result.outcome is not Outcome.NOT_RUN:
-            several = len(cast("ExtractModule", item.parent).variants) > 1
+            several = len(self.variants_of(cast("pytest.Collector", item.parent))) > 1
             cases = (other.case for other in item.session.items if isinstance(other, ExtractItem))
             item.gold_change = self.gold_writer.write(item.case, item.result, item.owned, several=several, cases=cases)
-            if item.has_new_gold and item.error is None:
-                from pytest_extract.plugin.update_gold import failed_for_new_gold
+            if item.gold_change.needs_review and item.error is None:
+                item.result = item.gold_change.failed(item.result)
 
-                item.result = failed_for_new_gold(item.result, item.gold_change)
+    def _with_origin(self, item: ExtractItem, result: CaseResult, extractors: AbstractSet[str | None]) -> CaseResult:
+        """Return a result with what its outputs were made from: those of a past run with the prompt of that run.
 
-    def _with_origin(self, item: ExtractItem, result: CaseResult, extractor: str | None) -> CaseResult:
-        """Return a result with what its outputs were made from: those of a past run with the prompt of that run."""
+        `extractors`: the digests of the code of its outputs, None for one that has none: then the result has none.
+        """
         digests = dict(result.digests)
         replay = self.extraction_service.replay
         past = None if replay is None else replay.result_of(item)
@@ -573,8 +518,9 @@ class ExtractSession:
             digests.pop("prompt", None)
             digests |= {name: digest for name, digest in past.digests.items() if name == "prompt"}
             result = replace(result, prompt_file=past.prompt_file)
-        if extractor is not None:
-            digests["extractor"] = extractor
+        known = sorted(filter(None, extractors))
+        if known and None not in extractors:
+            digests["extractor"] = known[0] if len(known) == 1 else text_digest("\n".join(known))
         # also if the scorer decided in the judge's place
         if any(leaf.metric in JUDGED for score in result.scores for leaf in score.leaves):
             digests["judge"] = self._judges.digest(item)
@@ -585,20 +531,21 @@ class ExtractSession:
         if self._prefetcher is not None:
             self._prefetcher.forget(item)
 
-    def interrupt(self) -> None:
+    def stop_calls(self) -> None:
         """Begin no call any more: what pytest does until the end of the session takes time, and calls cost money."""
-        self.interrupted = True
-        self._stop_calls()
-
-    def _stop_calls(self) -> None:
+        self.stopped = True
         if self._prefetcher is not None:
             self._prefetcher.close()
         self.extraction_service.concurrency_limit.close()
 
     def close(self) -> None:
-        """End the calls; those that do not end in a moment are abandoned."""
-        self._stop_calls()
-        wait_for_calls()
+        """End the calls: those under way, which are paid, have a moment to be recorded; a Ctrl-C ends the wait."""
+        self.stop_calls()
+        deadline = time.monotonic() + _GRACE_S
+        with suppress(KeyboardInterrupt):
+            for thread in _our_threads():
+                if thread.name != LOOP_THREAD:  # runs until it is stopped
+                    thread.join(max(0.0, deadline - time.monotonic()))
         self.extraction_service.loop.close()
 
 
@@ -617,7 +564,11 @@ def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest
             return  # skipped by a mark or by its extractor: the case did not run
         result = _result_of_error(item, call.excinfo)
     line, safe_result = item.safe_form if result is item.result else safe_form(result, item.owned)
-    _put_junit_properties(item, safe_result)
+    if item.config.getoption("xmlpath", None):  # pytest writes properties at the item's teardown
+        from pytest_extract.report.exports import PROPERTY, junit_properties
+
+        others = [each for each in item.user_properties if not each[0].startswith(PROPERTY)]  # of no earlier run
+        item.user_properties[:] = [*others, *junit_properties(safe_result)]
     service = session_of(item.config).extraction_service
     shown, selection = report.longrepr, service.selections.get(item.nodeid)
     redacted = dict.fromkeys(f"redacted: {kind} ({place})" for place, kind, _ in TALLY.taken())
@@ -634,19 +585,7 @@ def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest
     report.extract_gold_change = item.gold_change and item.gold_change.kind  # type: ignore[attr-defined]
 
 
-def _put_junit_properties(item: ExtractItem, result: CaseResult) -> None:
-    """Give an item the properties that pytest writes into JUnit XML at its teardown; those of an earlier run go."""
-    if not item.config.getoption("xmlpath", None):
-        return
-    from pytest_extract.report.exports import PROPERTY, junit_properties
-
-    others = [each for each in item.user_properties if not each[0].startswith(PROPERTY)]
-    item.user_properties[:] = [*others, *junit_properties(result)]
-
-
 def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:
-    from pytest_extract.run_case import keys_in_result
-
     match excinfo.value:
         case ExtractError() as error:
             why = str(error).partition("\n")[0]

@@ -14,15 +14,15 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from pytest_extract.cases.edit import GoldReview, gold_lines_of, review_name, update_gold, write_review
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.sources import Steps
-from pytest_extract.core.case_result import Breach, CaseResult, Outcome
-from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_covered
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.results import Gates, ScoreRecord, is_covered
 from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
 from pytest_extract.core.words import listed, plural
 from pytest_extract.documents import DocumentError
+from pytest_extract.documents.evidence import more_rows
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import display_path
 from pytest_extract.golds.changes import (
-    Draft,
     GoldEdit,
     GoldProposal,
     MovedRow,
@@ -73,6 +73,18 @@ class GoldChange(NamedTuple):
         """Whether nobody has reviewed the gold yet: its case fails."""
         return self.kind not in {"kept", "unchanged"}
 
+    def failed(self, result: CaseResult) -> CaseResult:
+        """Return the result of its case where that needs review: it fails, as an output cannot be its own reference."""
+        message = f"its gold is {self.why}"
+        if self.kind == "drafted":
+            message = "its gold is drafted from this output: review it with `pytest-extract review`"
+        elif self.kind == "updated":
+            review = "review the change, and run without --extract-update-gold"
+            message = f"its gold was updated from this output ({plural(len(self.edits), 'value')}): {review}"
+        outcome = Outcome.FAILED if result.outcome is Outcome.PASSED else result.outcome
+        breaches = (Breach(what="gold", message=message), *result.breaches)
+        return replace(result, outcome=outcome, breaches=breaches, why=result.why or message)
+
 
 class _WrittenGold(NamedTuple):
     """The value written to a gold in this run, the case that it comes from, and whether the file changed."""
@@ -109,25 +121,38 @@ class GoldWriter:
         `several`: the case has several variants, which only drafts can have. `cases`: those of the run, of which some
         may share the gold.
         """
-        output, score, problem = self._usable_output(case, result)
-        if score is None:
-            change = GoldChange("kept", problem)
+        usable: list[tuple[Attempt, ScoreRecord]] = []
+        problem = ""
+        for attempt in result.attempts:
+            if attempt.score is None:
+                continue
+            failure = self._gate_failure(case, attempt.score.gates)
+            if failure is None:
+                usable.append((attempt, attempt.score))
+            problem = problem or failure or ""
+        if not usable:
+            why = problem or result.why or "there is no output to take it from"
+            change = GoldChange("kept", why)
             if case.gold_is_missing:
-                change = GoldChange("undrafted", f"not drafted: {problem}", str(case.gold_path))
+                change = GoldChange("undrafted", f"not drafted: {why}", str(case.gold_path))
         elif case.gold_is_missing:
-            change = self._collect(case, result, owned)
+            change = self._collect(case, result, [attempt for attempt, _ in usable], owned)
         elif several:
             why = "several variants are not to change it: name one model, or leave the extractor's params out"
             change = GoldChange("kept", f"its gold is there, and {why}")
         else:
+            # Where the extractor is known to be wrong, or has to leave a field empty, the gold never changes.
+            fixed = [known.path for known in case.known_failures]
+            fixed += [place for place, rule in case.absent.items() if rule == "must"]
+            attempt, score = usable[0]
             proposal = propose(
                 case.gold,
-                output,
+                output_value(case, attempt),
                 score,
                 mode=self._mode,
                 locate=locator(case.document),
                 force=self._force,
-                excluded=lambda leaf: _is_excluded(case, leaf),
+                excluded=lambda leaf: is_covered(leaf, fixed),
             )
             change = self._write(case, result.nodeid, proposal, owned, cases)
         if change.kind != "undrafted":
@@ -165,16 +190,14 @@ class GoldWriter:
         edits = proposal.edits if kind == "updated" else ()
         return GoldChange(kind, "", str(case.gold_path), case.gold_steps, case.gold_line, edits, proposal.kept)
 
-    def _collect(self, case: Case, result: CaseResult, owned: Owned | None) -> GoldChange:
+    def _collect(self, case: Case, result: CaseResult, usable: Sequence[Attempt], owned: Owned | None) -> GoldChange:
         """Keep the outputs of a case whose gold is to be drafted."""
         place = Path(os.path.realpath(case.gold_path))
         first, outputs = self._outputs.setdefault(place, (case, {}))
         if first.id != case.id or first.path != case.path:
             return GoldChange("kept", f"its gold is that of {first.id} too; give each its own")
         name = result.variant.label or "output"
-        for attempt in result.attempts:
-            if attempt.score is None or self._gate_failure(attempt.score.gates, compares=False) is not None:
-                continue
+        for attempt in usable:
             value = output_value(case, attempt)
             refusal = withheld(value, owned)
             if refusal is not None:
@@ -193,72 +216,30 @@ class GoldWriter:
             fields = {str(path): each for path, each in draft.open.items()}
             review = GoldReview(reviewed=False, sources=draft.sources, agreed=draft.agreed, open=fields)
             path = str(case.gold_path)
+            left = f"{len(fields):,} to decide: {listed([*fields])}" if fields else "nothing to decide"
+            made_of = f"draft of {plural(len(draft.sources), 'output')}: {plural(draft.agreed, 'value')} agreed, {left}"
+            rows: list[str] = []
             try:
                 write_review(case.gold_path, review_name(case.gold_steps, case.gold_line, case.id), review)
                 update_gold(case, draft.value)
+                with suppress(DocumentError):  # a scan shows no rows
+                    rows = [f"{place} {text}" for place, text in more_rows(case.document, draft.value)]
+                self.changes[path] = GoldChange("drafted", made_of, path, open=len(fields), rows=rows)
             except ExtractError as error:
                 self.changes[path] = GoldChange("undrafted", f"not drafted: {error}", path)
-            else:
-                rows = [*_more_rows(case, draft.value)]
-                self.changes[path] = GoldChange("drafted", _draft_text(draft), path, open=len(draft.open), rows=rows)
             case.document.release()
 
-    def _usable_output(self, case: Case, result: CaseResult) -> tuple[Json, ScoreRecord | None, str]:
-        """Return the output of the first repeat that passes all gates and its score; else the first problem."""
-        problem = ""
-        for attempt in result.attempts:
-            if attempt.score is None:
-                continue
-            failure = self._gate_failure(attempt.score.gates, compares=not case.gold_is_missing)
-            if failure is None:
-                return output_value(case, attempt), attempt.score, ""
-            problem = problem or failure
-        return None, None, problem or result.why or "there is no output to take it from"
-
-    def _gate_failure(self, gates: Gates, *, compares: bool) -> str | None:
+    def _gate_failure(self, case: Case, gates: Gates) -> str | None:
         """Return what keeps an output from becoming gold; root and coverage compare it with a gold, if there is one."""
         if not gates.parse.passed:
             return f"there is no output to take it from: {gates.parse.why}"
+        compares = not case.gold_is_missing
         for gate in (gates.root, gates.schema) if compares else (gates.schema,):
             if not gate.passed:
                 return f"the output fails the {gate.name} gate: {gate.why}"
         if compares and not gates.coverage.passed and not self._force:
             return f"the output fails the coverage gate: {gates.coverage.why}; take it with --extract-force"
         return None
-
-
-def _more_rows(case: Case, value: Json) -> Iterator[str]:
-    """Yield a sentence for each list of a draft for which the document shows more rows."""
-    from pytest_extract.documents.evidence import more_rows
-
-    with suppress(DocumentError):  # a scan shows none
-        yield from (f"{path} {text}" for path, text in more_rows(case.document, value))
-
-
-def _is_excluded(case: Case, leaf: FieldResult) -> bool:
-    """Whether a leaf never changes the gold: the extractor is known to be wrong there, or it must stay empty."""
-    places = [known.path for known in case.known_failures]
-    places += [place for place, rule in case.absent.items() if rule == "must"]
-    return is_covered(leaf, places)
-
-
-def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
-    """Return the result of a case whose gold was updated: it fails, as its output cannot be its own reference."""
-    message = f"its gold is {change.why}"
-    if change.kind == "drafted":
-        message = "its gold is drafted from this output: review it with `pytest-extract review`"
-    elif change.kind == "updated":
-        review = "review the change, and run without --extract-update-gold"
-        message = f"its gold was updated from this output ({plural(len(change.edits), 'value')}): {review}"
-    outcome = Outcome.FAILED if result.outcome is Outcome.PASSED else result.outcome
-    breach = Breach(what="gold", message=message)
-    return replace(result, outcome=outcome, breaches=(breach, *result.breaches), why=result.why or message)
-
-
-def _draft_text(draft: Draft) -> str:
-    fields = [*map(str, draft.open)]
-    left = f"{len(fields):,} to decide: {listed(fields)}" if fields else "nothing to decide"
-    return f"draft of {plural(len(draft.sources), 'output')}: {plural(draft.agreed, 'value')} agreed, {left}"
 
 
 def gold_lines(changes: Mapping[str, GoldChange], root: Path) -> list[Line]:

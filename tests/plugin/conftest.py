@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import textwrap
 from typing import Any
@@ -154,6 +155,16 @@ def add_to_conftest(pytester):
             file.write("\n" + textwrap.dedent(lines))
 
     return add
+
+
+@pytest.fixture
+def git(pytester):
+    def git(*arguments):
+        who = ("-c", "user.email=dev@example.org", "-c", "user.name=dev", "-c", "commit.gpgsign=false")
+        for command in (("add", "."), arguments) if arguments[0] == "commit" else (arguments,):
+            subprocess.run(["git", *who, *command], cwd=pytester.path, check=True, capture_output=True)
+
+    return git
 
 
 # what a run did, said and wrote

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.litellm import LitellmExtractor, LlmError, check_model, load_litellm, price, price_table
+from pytest_extract.extraction.litellm import check_model, load_litellm, price, price_table
 from tests.llm_server import (
     MODEL,
     LlmServer,
@@ -196,16 +195,6 @@ PERMANENT = [
     (400, "invalid model ID"),
     (429, "You exceeded your current quota"),
 ]
-
-
-@pytest.mark.parametrize(("status", "message"), PERMANENT)
-def test_after_three_equal_permanent_errors_no_call_is_made(llm_server, status, message):
-    llm_server.otherwise = failed(status, message)
-    extractor = LitellmExtractor(model=MODEL)
-    for number in range(5):
-        with pytest.raises(LlmError, match="no call of this model can succeed" if number > 2 else message):
-            extractor(Document(text="a"), OPTIONAL)
-    assert len(llm_server.requests) == 3
 
 
 def test_a_run_ends_such_calls_of_each_model_and_tells_their_cause_once(write_documents, run, llm_server):

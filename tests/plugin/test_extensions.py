@@ -77,11 +77,7 @@ def test_what_a_folder_brings_along_holds_there_and_below(pytester, case, write_
     ("answer", "outcome", "told"),
     [
         ("Extensions.of(initials)", "passed", "*1 passed*"),
-        (
-            "[initials]",
-            "errors",
-            "*conftest.py: pytest_extract_extensions must return Extensions.of(FUNCTION, ...), not *",
-        ),
+        ("[initials]", "errors", "*conftest.py: pytest_extract_extensions must return Extensions.of(FUNCTION, ...), *"),
         ("Extensions.of(len)", "errors", "*an extension is a function with a decorator*"),
     ],
 )

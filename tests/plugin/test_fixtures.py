@@ -87,28 +87,6 @@ def test_an_extractor_that_changes_what_it_is_given_changes_no_case(write_extrac
     run(passed=1, failed=1, lines=["  pass_rate 0.667 is below 1, *"])
 
 
-def test_an_argument_that_cases_do_not_have_is_told_with_the_nearest(write_case, write_extractor, run):
-    write_extractor("return {}", "documnet")
-    write_case("acme")
-    told = "*the extractor asks for 'documnet'; did you mean 'document'?*"
-    run(lines=[told]).stdout.no_fnmatch_line("*Traceback*")
-
-
-def test_a_decimal_is_a_number_and_is_recorded(write_case, write_extractor, calls, run):
-    write_extractor('import decimal\nreturn {**case.gold, "total": decimal.Decimal("12.50")}', "case")
-    write_case("acme")
-    for mode in ("once", "none"):
-        run(f"--extract-record={mode}", passed=1)
-    assert calls() == 1
-
-
-def test_an_output_of_a_type_that_json_does_not_have_breaks_the_case(write_case, write_extractor, run):
-    write_extractor('return {"vendor": "x", "total": 1, "items": [{"name": {1}}]}')
-    write_case("acme")
-    told = "returned no JSON: at items[[]0[]].name, a value of type set is no JSON value; return a *"
-    run(failed=1, lines=[f"*ERROR: the extractor {told}", "1 case: 1 error*"])
-
-
 def test_a_declined_document_fails_its_case_and_is_replayed(pytester, write_case, write_extractor, calls, run):
     write_extractor(
         "import pytest_extract\nraise pytest_extract.ExtractionFailure(document.text, 'more than the model takes: 1,200')"

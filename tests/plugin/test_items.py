@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_extract.documents import Document
-from tests.plugin.conftest import ECHO, GOLD, SCHEMA, plain_and_workers, results, text_of
+from tests.plugin.conftest import ECHO, GOLD, SCHEMA, results, text_of
 
 BAD = {**GOLD, "vendor": "ACME Gmbh"}
 MODELS = ("--extract-model=p/m", "--extract-model=p/n")
@@ -47,14 +47,6 @@ def test_files_cases_and_lines_of_datasets_are_items(write_case, write_files, wr
         "short.extract.yml::short",
     ]
     run(passed=6, failed=1)
-
-
-def test_no_item_has_a_callspec(pytester, write_case, echo):
-    write_case("acme")
-    (item,), _ = pytester.inline_genitems("--extract-model=m")
-    assert item.nodeid == "acme.extract.yaml::acme[m]"
-    assert not hasattr(item, "callspec")
-    assert item.location == ("acme.extract.yaml", 0, "acme[m]")
 
 
 def test_collecting_reads_no_document(write_files, nodeids, run, monkeypatch):
@@ -117,6 +109,7 @@ def test_a_hook_may_take_every_item_for_a_function(write_case, write_extractor, 
                 assert item.obj.__name__ == item.function.__name__ == item.originalname and item.obj.__doc__ is None
                 assert item.obj.__module__ == item.function.__module__ == module.__name__
                 assert not inspect.iscoroutinefunction(item.obj) and not hasattr(item, "callspec")
+                assert item.location[:2] == (item.nodeid.partition("::")[0], 0)
                 assert "extractor" in item.fixturenames and inspect.signature(item.function)
                 if slow:
                     item.add_marker("slow")
@@ -193,25 +186,6 @@ def test_cases_outside_of_rootdir_keep_apart(pytester, write_case, write_files, 
         run("-c", "pytest.ini", "-p", "echo_plugin", *record, *args, passed=1, failed=1)
         found = sorted(each.nodeid for each in results(pytester, "root/r.jsonl"))
         assert found == ["../a/x.extract.yaml::one", "../b/x.extract.yaml::one"]
-
-
-@plain_and_workers
-def test_the_whole_way(pytester, write_case, run, echo, workers):
-    write_case("good")
-    write_case("bad", BAD)
-    write_case("cut", '{"vendor": ')
-    pytester.makepyfile("def test_it(extract_model): assert extract_model is None")
-    result = run(*workers, passed=2, failed=2)
-    result.stdout.fnmatch_lines_random(
-        [
-            '*vendor * mismatch *gold "ACME GmbH"  extracted "ACME Gmbh"  ACME Gmb?H→h?*',
-            "  truncated_json at line 1, column *",
-            "3 cases: 1 passed, 2 failed; *",
-            "unusable outputs: 1 truncated_json",
-        ]
-    )
-    if not workers:
-        run("-x", failed=1)
 
 
 def test_reruns_call_the_extractor_again(pytester, write_case, write_extractor, calls, run):

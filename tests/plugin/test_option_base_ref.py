@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 
@@ -39,16 +38,6 @@ def repository(pytester, write_extractor, write_files, write_suite, git):
     git("init", "-q")
     git("commit", "-qm", "first")
     return pytester.path
-
-
-@pytest.fixture
-def git(pytester):
-    def git(*arguments):
-        who = ("-c", "user.email=dev@example.org", "-c", "user.name=dev", "-c", "commit.gpgsign=false")
-        for command in (("add", "."), arguments) if arguments[0] == "commit" else (arguments,):
-            subprocess.run(["git", *who, *command], cwd=pytester.path, check=True, capture_output=True)
-
-    return git
 
 
 @pytest.fixture

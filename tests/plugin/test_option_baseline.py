@@ -101,11 +101,10 @@ def test_without_the_gate_a_baseline_only_reports(suite):
     told.stdout.no_fnmatch_line("*verdict: WORSE*")
 
 
-def test_the_first_of_two_prompts_of_one_name_is_the_base_under_xdist_too(pytester, suite, run, write_extractor):
+def test_the_first_of_two_prompts_of_one_name_is_the_base_under_xdist_too(suite, run, write_extractor, write_files):
     suite(20)
     write_extractor('return json.loads(document.text) if prompt == "good" else {}', "document, prompt")
-    for folder, text in (("old", "good"), ("new", "bad")):
-        (pytester.mkdir(folder) / "p.md").write_text(text)
+    write_files({"old/p.md": "good", "new/p.md": "bad"})
     prompts = ("--extract-prompt=old/p.md", "--extract-prompt=new/p.md")
     run("-n2", GATE, *prompts, status=RED, lines=["*WORSE*old/p.md -> new/p.md*"])
 
@@ -177,7 +176,7 @@ def test_mistakes_are_told_before_anything_runs(pytester, suite, calls, argument
     assert (pytester.path / "file").read_text() == "{"
 
 
-@pytest.mark.parametrize("arguments", [(GATE,), (GATE, "-n1"), ("--extract-rule=alpha=0.1",)])
+@pytest.mark.parametrize("arguments", [(GATE,), (GATE, "-n1"), ("--extract-rule=alpha=0.1",), ("--extract-confirm",)])
 def test_a_comparison_without_anything_to_compare_with_is_an_error(pytester, suite, arguments):
     suite(1)
     refused(pytester.runpytest_subprocess(*arguments), "*needs something to compare with: --extract-baseline=FILE*")
@@ -192,14 +191,13 @@ def test_params_of_the_extractor_and_the_variants_of_a_past_run_are_compared(sui
     run(GATE, "--extract-from=run.jsonl", lines=worse)
 
 
-def test_a_replay_has_not_changed_unless_other_code_recorded_it(suite, pytester):
+def test_a_replay_has_not_changed_unless_other_code_recorded_it(suite, add_to_conftest):
     """However few the cases: the same outputs, made by the same code, leave nothing to doubt."""
     run = suite(3)
     run(UPDATE, "--extract-record=all", "--extract-gate=none", total=[0], status=GREEN)
     replay = (GATE, "--extract-record=none")
     run(*replay, total=[0, 1], status=GREEN, lines=["PASS. fields right *no result changed*"])
-    conftest = pytester.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + "\n# a change\n")
+    add_to_conftest("# a change\n")
     run("--extract-record=all", "--extract-gate=none", total=[0])
     run(*replay, lines=["PASS. *; falls of the mean above 63.2 points are ruled out."])
 

@@ -42,8 +42,8 @@ def test_ci_can_be_off_and_a_run_without_cases_adds_nothing(pytester, run, in_ac
     assert text_of(pytester, "summary.md") == "# Before\n"
 
 
-def test_each_mistake_of_a_file_has_an_annotation(pytester, in_actions):
-    (pytester.path / "odd.extract.yaml").write_text("schma: {}\ngoold: {}\n", encoding="utf-8")
+def test_each_mistake_of_a_file_has_an_annotation(pytester, write_files, in_actions):
+    write_files({"odd.extract.yaml": "schma: {}\ngoold: {}\n"})
     schema, gold = in_actions(pytester.runpytest("-k", "odd"))
     for number, (line, key) in enumerate(((schema, "schma"), (gold, "goold")), start=1):
         assert line.startswith(f"::error file=odd.extract.yaml,line={number},")
@@ -68,7 +68,7 @@ def test_junit_xml_has_properties(pytester, workers):
 
 
 def test_every_case_has_the_mark_extract(pytester, run):
-    pytester.makepyfile("def test_it(): pass")
+    pytester.makepyfile("def test_it(extract_model): assert extract_model is None")
     run("-m", "extract", "--strict-markers", passed=1, failed=1, deselected=1)
     run("-m", "not extract", passed=1, deselected=2)
     run("--markers", lines=["@pytest.mark.extract: an extraction case; *"])

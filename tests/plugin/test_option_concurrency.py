@@ -38,14 +38,14 @@ def extractor():
 LOOKING = """
 from pytest_extract.plugin import session
 
-plan = session.Prefetcher._plan_before_turn
+will_run = session._will_run
 
-def note_and_plan(self, item):
+def note_and_tell(item):
     with (Path(__file__).parent / "looked").open("a") as log:
         log.write("x")
-    plan(self, item)
+    return will_run(item)
 
-session.Prefetcher._plan_before_turn = note_and_plan
+session._will_run = note_and_tell
 """
 
 

@@ -1,11 +1,8 @@
 """--extract-confirm: the cases that fell run again on both sides, and what fresh runs show is in the verdict."""
 
-import json
-import subprocess
-
 import pytest
 
-from tests.plugin.conftest import GREEN, RED, STOPPED, refused, shows
+from tests.plugin.conftest import GREEN, RED, STOPPED, shows
 
 CONFTEST = """
 import json, pytest
@@ -43,19 +40,15 @@ CASES = [{"gold": {"n": number, **{name: f"{name}{number}" for name in NAMES}}} 
 
 
 @pytest.fixture
-def project(pytester, write_suite):
+def project(pytester, write_suite, write_files):
     """Forty cases with the prompt `one`, and q.md with the prompt `two`; returns a function that runs them."""
-    path = pytester.path
-    pytester.makeconftest(CONFTEST)
     write_suite(CASES, schema=SCHEMA, prompt="p.md")
-    (path / "p.md").write_text("one\n")
-    (path / "q.md").write_text("two\n")
-    (path / ".gitignore").write_text("log\nwrong.json\n__pycache__\n.pytest_cache\nextract-recordings\n")
+    ignored = "log\nwrong.json\n__pycache__\n.pytest_cache\nextract-recordings\n"
+    write_files({"conftest.py": CONFTEST, "p.md": "one\n", "q.md": "two\n", ".gitignore": ignored})
 
     def run(*args, prompt="two", in_process=True, status=None, lines=(), **wrong):
-        (path / "p.md").write_text(f"{prompt}\n")
-        (path / "wrong.json").write_text(json.dumps({"two": wrong}))
-        (path / "log").unlink(missing_ok=True)
+        write_files({"p.md": f"{prompt}\n", "wrong.json": {"two": wrong}})
+        (pytester.path / "log").unlink(missing_ok=True)
         result = (pytester.runpytest if in_process else pytester.runpytest_subprocess)("--tb=no", *args)
         assert status in {None, result.ret}
         shows(result, *lines)
@@ -163,11 +156,10 @@ def test_two_variants_of_a_run_are_both_called_again(project, fresh_calls):
     assert fresh_calls("one") == fresh_calls("two") == TWICE_EACH
 
 
-def test_the_base_revision_is_called_again(pytester, project, fresh_calls):
+def test_the_base_revision_is_called_again(pytester, project, fresh_calls, git):
     (pytester.path / "wrong.json").write_text("{}")
-    who = ("-c", "user.email=dev@example.org", "-c", "user.name=dev", "-c", "commit.gpgsign=false")
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
-        subprocess.run(["git", *who, *command], cwd=pytester.path, check=True, capture_output=True)
+    git("init", "-q")
+    git("commit", "-qm", "first")
     lines = ["WORSE. [[]HEAD -> now[]] *", f"  [[]HEAD -> now[]] {CONFIRMED.strip()}"]
     project("--extract-base-ref=HEAD", GATE, CONFIRM, always=DEAD, lines=lines)
     assert fresh_calls("one") == TWICE_EACH
@@ -225,18 +217,6 @@ def test_the_number_bounds_the_cases(run, fresh_calls):
     run(GATE, BASELINE, f"{CONFIRM}=3", always=DEAD[:3])
     assert len(fresh_calls()) == 3
     assert sum(fresh_calls().values()) <= 12
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("=0", "'0' must be a whole number, 1 or more"),
-        ("=few", "'few' must be a whole number, 1 or more"),
-        ("", "needs something to compare with: --extract-baseline=FILE"),
-    ],
-)
-def test_a_confirmation_that_cannot_be_is_a_usage_error(project, option, message):
-    refused(project(CONFIRM + option), f"*--extract-confirm*{message}*")
 
 
 def test_mistakes_in_a_file_are_told_once_under_xdist_too(run, write_suite):

@@ -69,9 +69,8 @@ def test_a_case_runs_on_the_variants_that_it_had(run, write_case, write_extracto
     run("one", "two", "--extract-from=some.jsonl", passed=3, status=GREEN)
 
 
-def test_the_prompt_of_the_past_run_stays_the_prompt_of_its_outputs(pytester, write_case):
-    for name in ("p.md", "q.md"):
-        (pytester.path / name).write_text(name, encoding="utf-8")
+def test_the_prompt_of_the_past_run_stays_the_prompt_of_its_outputs(pytester, write_case, write_files):
+    write_files({"p.md": "p", "q.md": "q"})
     write_case("good", prompt="p.md")
     pytester.makeconftest(ECHO.replace("model=None", "prompt"))
     pytester.runpytest("-k", "good", "--extract-prompt=q.md", "--extract-report=q.jsonl")

@@ -193,9 +193,8 @@ def named_judge(name):
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
-def test_a_field_names_a_judge_of_the_project(pytester, run, judged, kind):
-    conftest = pytester.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + NAMED.format(kind=kind))
+def test_a_field_names_a_judge_of_the_project(pytester, run, judged, add_to_conftest, kind):
+    add_to_conftest(NAMED.format(kind=kind))
     properties = {"a": named_judge("clinical"), "b": {"evaluation_config": "string_semantic"}}
     judged(OTHER, schema={"type": "object", "properties": properties}, thresholds={"pass_rate": 0.5})
     run("-s", "--extract-report=r.jsonl", passed=1, lines=["*clinical was asked about a"])

@@ -71,11 +71,10 @@ def key():
 
 
 def test_none_replays_a_call_with_its_numbers_also_where_no_extractor_can_be_made(
-    pytester, run, write_case, write_extractor
+    pytester, run, write_case, write_extractor, add_to_conftest
 ):
     write_extractor(PAID, needs="key")
-    with (pytester.path / "conftest.py").open("a") as conftest:
-        conftest.write(KEY)
+    add_to_conftest(KEY)
     write_case("a")
     run("--extract-record=once", passed=1)
     (pytester.path / "no-key").touch()
@@ -175,14 +174,12 @@ def test_outputs_of_other_code_are_told_or_refused(pytester, run, write_case, ar
         run(f"--extract-record={mode}", failed=2).stdout.no_fnmatch_line("*other code*")
 
 
-def test_line_ends_of_a_document_are_no_change(pytester, run):
-    document = pytester.path / "d.txt"
-    document.write_bytes(json.dumps(GOLD, indent=1).encode())
-    case = {"document": "d.txt", "schema": SCHEMA, "gold": GOLD}
-    (pytester.path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+def test_line_ends_of_a_document_are_no_change(run, write_files):
+    text, case = json.dumps(GOLD, indent=1), {"document": "d.txt", "schema": SCHEMA, "gold": GOLD}
+    write_files({"d.txt": text, "a.extract.yaml": case})
     baseline = "--extract-baseline=base.json"
     run("--extract-record=once", baseline, "--extract-update-baseline", passed=1)
-    document.write_bytes(document.read_bytes().replace(b"\n", b"\r\n"))
+    write_files({"d.txt": text.replace("\n", "\r\n")})
     result = run("--extract-record=none", baseline, "--extract-gate=regression", passed=1)
     result.stdout.no_fnmatch_line("*document changed*")
 

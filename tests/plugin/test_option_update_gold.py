@@ -31,16 +31,14 @@ def no_ci(monkeypatch):
 
 
 @pytest.fixture
-def extracted(pytester, write_extractor):
+def extracted(pytester, write_extractor, write_files):
     """Write a case whose document is LETTER, what its extractor gives, and its gold; return what reads the gold."""
 
     def write(output, gold=None, **keys):
         write_extractor('return json.loads((HERE / "output.json").read_text())')
-        (pytester.path / "output.json").write_text(json.dumps(output), encoding="utf-8")
-        if gold is not None:
-            (pytester.path / "acme.gold.json").write_text(json.dumps(gold, indent=2), encoding="utf-8")
         case = {"text": LETTER, "schema": SCHEMA, "gold": "acme.gold.json", **keys}
-        (pytester.path / "acme.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+        golds = {} if gold is None else {"acme.gold.json": json.dumps(gold, indent=2)}
+        write_files({"output.json": output, "acme.extract.yaml": case, **golds})
         return lambda: json.loads(text_of(pytester, "acme.gold.json"))
 
     return write
@@ -113,16 +111,15 @@ def test_what_cannot_be_gold_leaves_it_and_fails(pytester, run, write_case, outp
 
 
 @pytest.mark.usefixtures("echo")
-def test_cases_that_share_a_gold_do_not_overwrite_each_other(pytester, run, write_case):
-    gold = pytester.path / "acme.gold.json"
-    gold.write_text(json.dumps(GOLD), encoding="utf-8")
+def test_cases_that_share_a_gold_do_not_overwrite_each_other(pytester, run, write_case, write_files):
+    write_files({"acme.gold.json": GOLD})
     new = {**GOLD, "vendor": "ACME Ltd"}
     for name, output in (("a", new), ("b", new), ("c", GOLD)):
         write_case(name, output, gold="acme.gold.json")
     kept = "  *c: its gold is that of *a too, which gave another value; *"
     lines = ["golds: 1 updated, 1 unchanged, 1 kept", kept]
     run(FIX, "-p", "no:randomly", passed=1, failed=2, lines=lines)
-    assert json.loads(gold.read_text(encoding="utf-8")) == new
+    assert json.loads(text_of(pytester, "acme.gold.json")) == new
 
 
 @pytest.mark.parametrize(
@@ -203,21 +200,10 @@ def test_new_drafts_a_gold_that_is_not_there(pytester, run, extracted):
     run(*gate, *allowed).stdout.no_fnmatch_line("*nothing was compared*")
 
 
-def test_a_draft_has_values_without_their_confidence(run, extracted):
-    def sure(value):
-        return {"value": value, "confidence": 0.9}
-
-    items = [{key: sure(value) for key, value in row.items()} for row in RIGHT["items"]]
-    gold = extracted({"vendor": sure("ACME GmbH"), "total": sure(1109), "items": items}, confidence="wrapper")
-    run(DRAFT, lines=["golds: 1 drafted (*"])
-    assert gold() == RIGHT
-
-
-def test_models_that_agree_leave_only_what_they_dispute(pytester, run, extracted, write_extractor):
+def test_models_that_agree_leave_only_what_they_dispute(pytester, run, extracted, write_extractor, write_files):
     gold = extracted({})
     write_extractor('return json.loads((HERE / f"{extract_model}.json").read_text())', needs="extract_model")
-    for model, output in (("a", {**RIGHT, "vendor": "ACNE GmbH"}), ("b", RIGHT)):
-        (pytester.path / f"{model}.json").write_text(json.dumps(output), encoding="utf-8")
+    write_files({"a.json": {**RIGHT, "vendor": "ACNE GmbH"}, "b.json": RIGHT})
     models = ("--extract-model=a", "--extract-model=b")
     drafted = "golds: 1 drafted (1 value to decide; next: pytest-extract review)"
     run(DRAFT, *models, lines=[drafted, "*gold.json: draft of 2 outputs: 5 values agreed, 1 to decide: vendor"])
@@ -307,26 +293,15 @@ def test_fix_removes_and_adds_rows_by_the_document(run, extracted):
     assert gold() == RIGHT
 
 
-def test_every_value_is_told_with_its_line_and_both_values(run, extracted):
-    rows = [{**BOLT, "price": 3}, NUT, {"name": "Nail", "price": 1}]
-    extracted({**RIGHT, "items": rows}, {**RIGHT, "note": "x"}, text=f"{LETTER}3 Nail 1.00")
-    lines = [
-        "golds: 1 updated",
-        "  acme.gold.json:7: items[[]0[]].price: 2.5 -> 3 (*",
-        '  acme.gold.json:1: note: "x" -> (missing) (old nowhere in the document)',
-        '  acme.gold.json:14: items[[]2[]].name: (missing) -> "Nail" (new at line 4, *)',
-        "  acme.gold.json:15: items[[]2[]].price: (missing) -> 1 (new at *",
-    ]
-    run(FIX, FORCE, lines=lines)
-
-
 ROWS = {"type": "array", "x-eval-align": {"ordered": False, "match_by": "key_field", "key": "k"}}
 KEY = {"k": {"type": "string", "x-eval-compare": "exact"}}
 PARTS = {**ROWS, "items": {"type": "object", "properties": KEY}}
 TABLE = {"properties": {"rows": {**ROWS, "items": {"type": "object", "properties": {**KEY, "parts": PARTS}}}}}
 
 
-def test_fix_removes_rows_inside_rows_and_moves_what_each_case_says_of_later_ones(pytester, run, extracted):
+def test_fix_removes_rows_inside_rows_and_moves_what_each_case_says_of_later_ones(
+    pytester, run, extracted, write_files
+):
     def table(names, without=""):
         ends = {name: [f"{name}{end}" for end in "12" if f"{name}{end}" != without] for name in names}
         return {"rows": [{"k": name, "parts": [{"k": part} for part in parts]} for name, parts in ends.items()]}
@@ -334,14 +309,12 @@ def test_fix_removes_rows_inside_rows_and_moves_what_each_case_says_of_later_one
     extracted(table("ACD", without="C1"))
     accept = {"rows[1].k": ["b"], "rows[3].k": ["d"]}
     case = {"text": LETTER, "schema": TABLE, "gold": "golds.json#/acme", "accept": accept}
-    cases = [pytester.path / f"{name}.extract.yaml" for name in ("acme", "other")]
-    for path in cases:
-        path.write_text(json.dumps(case), encoding="utf-8")
-    (pytester.path / "golds.json").write_text(json.dumps({"acme": table("ABCD")}), encoding="utf-8")
+    cases = dict.fromkeys(["acme.extract.yaml", "other.extract.yaml"], case)
+    write_files({**cases, "golds.json": {"acme": table("ABCD")}})
     run(FIX, FORCE, lines=["golds: * updated*"])
     assert json.loads(text_of(pytester, "golds.json")) == {"acme": table("ACD", without="C1")}
-    for path in cases:
-        assert json.loads(path.read_text())["accept"] == {"rows[2].k": ["d"]}
+    for name in cases:
+        assert json.loads(text_of(pytester, name))["accept"] == {"rows[2].k": ["d"]}
 
 
 @pytest.mark.parametrize(

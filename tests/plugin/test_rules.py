@@ -36,12 +36,12 @@ SHOWN_SUM = SUM.replace("[", "[[]")
 
 
 @pytest.fixture
-def run(run, pytester, write_extractor):
+def run(run, write_files, write_extractor):
     """Run one case, or a file of cases, on this output."""
 
     def run_case(case, *args, output=OFF, **held):
-        (pytester.path / "schema.json").write_text(json.dumps(SCHEMA, indent=1))
-        (pytester.path / "a.extract.yaml").write_text(json.dumps(case, indent=1))
+        files = {"schema.json": SCHEMA, "a.extract.yaml": case}
+        write_files({name: json.dumps(content, indent=1) for name, content in files.items()})
         write_extractor(f"return {output!r}")
         return run(*args, **held)
 
@@ -65,13 +65,7 @@ def test_a_gold_that_breaks_a_rule_is_a_mistake_at_the_rule(run):
     run({"defaults": {"rules": rules}, "cases": [case(id="good"), broken]}, "--collect-only", "-q", lines=lines)
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {"gates": {"rules": False}},
-        {"thresholds": {"rules_held": 0.5}},
-    ],
-)
+@pytest.mark.parametrize("keys", [{"gates": {"rules": False}}, {"thresholds": {"rules_held": 0.5}}])
 def test_a_gold_may_break_a_rule_that_fails_nothing(run, keys):
     lines = [f"rule {SHOWN_SUM}: broken in 1 of 1 output (a)"]
     run(case(**{"rules": [SUM], "gold": OFF, **keys}), status=GREEN, lines=lines)

@@ -219,11 +219,3 @@ def test_names_with_control_and_direction_characters_leave_junit_whole(pytester,
     assert lines
     assert not any(char in lines for char in TURNING)
     run(*args, "--lf", f"{ODD}.extract.yaml", failed=1)
-
-
-def test_an_exception_cannot_turn_the_terminals_direction(pytester, write_case, write_extractor):
-    write_extractor('raise RuntimeError("total \\u202e12.50\\u2066 EUR")')
-    write_case("a")
-    text = pytester.runpytest("-rA").stdout.str()
-    assert "\\u202e12.50\\u2066" in text
-    assert not any(char in text for char in "\u202e\u2066")

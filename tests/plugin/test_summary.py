@@ -1,7 +1,5 @@
 """What the terminal says of a run: its rates, what they leave out, what rests on nothing, how far a long run is."""
 
-import json
-
 import pytest
 
 from tests.plugin.conftest import GOLD, RED, plain_and_workers, shows
@@ -34,14 +32,16 @@ def test_the_regression_gate_compares_samples_and_a_correction_fails_by_itself(r
     run("--extract-baseline=b.json", "--extract-gate=regression", passed=12, failed=12, status=RED, lines=["*PASS*"])
 
 
-def test_pages_and_tokens_are_dimensions(pytester, run, write_extractor):
+def test_pages_and_tokens_are_dimensions(run, write_extractor, write_files):
     pages = "pages = len(document.pages)\nreturn Extraction({'total': pages}, usage={'prompt_tokens': 700 * pages})"
     write_extractor(pages)
     for count in (1, 3):
-        (pytester.path / f"{count}.pdf").write_bytes(small_pdf(*["a page"] * count))
-        schema = {"properties": {"total": {"type": "integer"}}}
-        case = {"document": f"{count}.pdf", "schema": schema, "gold": {"total": count}}
-        (pytester.path / f"p{count}.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+        case = {
+            "document": f"{count}.pdf",
+            "schema": {"properties": {"total": {"type": "integer"}}},
+            "gold": {"total": count},
+        }
+        write_files({f"{count}.pdf": small_pdf(*["a page"] * count), f"p{count}.extract.yaml": case})
     lines = ["by pages", "  0 to 10 * 2 *", "by tokens", "  501 to 1,000 * 1 *", "  2,001 to 5,000 * 1 *"]
     run("--extract-by=pages", "--extract-by=tokens", lines=lines)
 
@@ -111,10 +111,9 @@ return Extraction(output={"a": document.text}, cost_usd=0.5)
 
 
 @pytest.fixture
-def long_run(pytester, write_extractor, write_suite, monkeypatch):
+def long_run(pytester, write_extractor, add_to_conftest, write_suite, monkeypatch):
     write_extractor(PRICED, fixture="")
-    conftest = pytester.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + EAGER)
+    add_to_conftest(EAGER)
     cases = [{"text": f"c{number}", "gold": {"a": f"c{number}"}} for number in range(4)]
     write_suite(cases, schema={"properties": {"a": {"type": "string"}}})
 

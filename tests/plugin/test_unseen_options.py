@@ -29,11 +29,10 @@ def conftest(extractor, needs=""):
 
 
 @pytest.fixture(autouse=True)
-def project(pytester, write_case):
+def project(write_case, write_files):
     write_case("a")
-    (pytester.path / "p.md").write_text("one")
-    (pytester.path / "q.md").write_text("two")
-    pytester.makepyfile(other=f"'''A model: --extract-model=NAME'''\n\ndef plain(document):\n    return {CALL}\n")
+    other = f"'''A model: --extract-model=NAME'''\n\ndef plain(document):\n    return {CALL}\n"
+    write_files({"p.md": "one", "q.md": "two", "other.py": other})
 
 
 @pytest.mark.parametrize(
@@ -111,9 +110,3 @@ def test_what_is_only_listed_or_replayed_needs_no_extractor_that_sees_it(pyteste
     run(MODELS[0], "--collect-only", status=GREEN)
     run("--extract-report=r.jsonl", status=RED)
     assert pytester.runpytest(MODELS[0], "--extract-from=r.jsonl").ret != pytest.ExitCode.USAGE_ERROR
-
-
-@pytest.mark.usefixtures("called_model")
-def test_a_model_without_a_provider_is_refused(pytester):
-    told = "ERROR: --extract-model=no/such-model: no model 'no/such-model': litellm knows no*"
-    refused(pytester.runpytest("--extract-model=no/such-model"), told)

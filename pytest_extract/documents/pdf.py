@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.errors import ExtractError, NotWritten
-from pytest_extract.files import read_regular_text, write_atomic
+from pytest_extract.errors import ExtractError, StoreError
+from pytest_extract.files import keep, read_kept
 
 CPU_SECONDS: Final = 20
 """Processor time for a PDF; a page that is rendered adds SECONDS_PER_IMAGE."""
@@ -200,11 +200,10 @@ def stored_pages(digest: str, read: Callable[[], tuple[str, ...]]) -> tuple[str,
     if _texts is None:
         return read()
     path = _texts() / f"{digest}-{reader_version()}-{VERSION}.json"
-    with suppress(OSError, ValueError):
-        stored = json.loads(read_regular_text(path))
+    with suppress(StoreError):
+        stored = read_kept(path, "text of a PDF", lambda pages: pages)
         if isinstance(stored, list) and all(isinstance(page, str) for page in stored):
             return tuple(stored)
     pages = read()
-    with suppress(NotWritten, OSError):
-        write_atomic(path, json.dumps(pages))
+    keep(path, json.dumps(pages))
     return pages

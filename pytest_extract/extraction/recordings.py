@@ -9,7 +9,6 @@ options of a run and make no recording unused. One for another git revision is u
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from pytest_extract.documents import DocumentError
 from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.call import Extraction, recorded_params
 from pytest_extract.extraction.litellm import readable_json, schema_for_model
-from pytest_extract.files import display_path, making, read_regular_text, write_atomic
+from pytest_extract.files import display_path, keep, making, read_kept, read_regular_text
 from pytest_extract.redact import Owned, clean_message, current, withheld, without_credentials
 
 if TYPE_CHECKING:
@@ -273,11 +272,8 @@ class Recordings:
                 self.on_refused(f"{key.nodeid or key.case}: {refusal}")
             return _noted(extraction, f"not recorded: {refusal}")
         path, body = self._path(key), _body(key, extraction)
-        try:
-            write_atomic(path, readable_json(body) + "\n")
-        except NotWritten as error:  # the output was paid for, so it is scored all the same
-            if self.on_write_error is not None:
-                self.on_write_error(error)
+        error = keep(path, readable_json(body) + "\n", self.on_write_error)
+        if error is not None:
             return _noted(extraction, f"not recorded: {error}")
         if self.mode == "new":
             self._remove_replaced(key, Recording(path, body))
@@ -335,21 +331,16 @@ def _readable(paths: Iterable[Path]) -> Iterator[Recording]:
 
 def read_recording(path: Path) -> Recording:
     """Read one recording; StoreError where the file is damaged or of another format."""
-    try:
-        body = json.loads(read_regular_text(path))
+
+    def read(body: Json) -> Recording:
         if body["format"] != FORMAT:
-            raise StoreError(
-                f"{path}: recording of format {body['format']}, this version reads {FORMAT}; record it again"
-            )
+            raise ValueError(f"recording of format {body['format']}, this version reads {FORMAT}")
         recording = Recording(path, body)
         recording.extraction()
         _ = (recording.slot, recording.digest)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise StoreError(
-            f"{path}: no recording that can be read ({type(error).__name__}: {error}); delete it, or record it again "
-            "with --extract-record=all"
-        ) from error
-    return recording
+        return recording
+
+    return read_kept(path, "recording", read)
 
 
 def _slug(case: str) -> str:

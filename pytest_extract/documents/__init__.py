@@ -143,24 +143,21 @@ class Document:
         Raises DocumentError for images, audio and other kinds, which have none. What a reader of the project gives
         (`read_by`) stands in place of it.
         """
-        given = self.given_text
-        if given is not None:
-            return given
-        return self.once("text", lambda: "\f".join(self.pages) if self.media_type == _PDF else self._read_text())
+        return self.once("text", lambda: "\f".join(self.pages))
 
     @property
     def pages(self) -> tuple[str, ...]:
         """The text of each page of a PDF; every other text is one page."""
-        if self.media_type != _PDF:
-            return (self.text,)
         given = self.given_text
-        return self.once("pages", self._read_pages) if given is None else tuple(given.split("\f"))
+        if given is None:
+            return self.once("pages", self._read_pages)
+        return tuple(given.split("\f")) if self.media_type == _PDF else (given,)
 
     @property
     def pages_read(self) -> int | None:
         """The number of pages of a PDF whose text was read; None of others."""
         pages = self._read.get("pages")
-        return None if pages is None else len(pages)
+        return None if pages is None or self.media_type != _PDF else len(pages)
 
     def read_by(self, reader: Callable[[Document], str | None]) -> None:
         """Let `reader` give the text (a form feed between the pages of a PDF), or None for the document's own.
@@ -228,22 +225,19 @@ class Document:
             for name in ("bytes", "text", "pages", "decoded", "evidence", "given"):
                 self._read.pop(name, None)
 
-    def _read_text(self) -> str:
+    def _read_pages(self) -> tuple[str, ...]:
+        name = str(self.path or "the document")
+        if self.media_type == _PDF:
+            read = partial(pdf_pages, self.bytes, name, max_pages=MAX_PAGES, max_text=MAX_TEXT)
+            return stored_pages(self.sha256, read)
         is_textual = self.media_type.startswith("text/") or self.media_type in _TEXTUAL
         if self._inline is None and (not is_textual or (self.media_type == _OTHER and b"\0" in self.bytes)):
             raise DocumentError(
-                f"{self.path}: {self.media_type} has no text; hand `document.data_url` to a model that can see or hear"
+                f"{name}: {self.media_type} has no text; hand `document.data_url` to a model that can see or hear"
                 " it, or read `document.bytes` with a library that knows it"
             )
         text = self.source_text
-        if self.media_type in HTML:
-            return html_text(text, str(self.path or "the document"))
-        return text
-
-    def _read_pages(self) -> tuple[str, ...]:
-        name = str(self.path or "the document")
-        read = partial(pdf_pages, self.bytes, name, max_pages=MAX_PAGES, max_text=MAX_TEXT)
-        return stored_pages(self.sha256, read)
+        return (html_text(text, name) if self.media_type in HTML else text,)
 
 
 # --- bytes -> text
@@ -396,7 +390,11 @@ def html_outline(source: str, text: str) -> Outline | None:
     for event, element in _seen(_parsed(source)):
         inside = open_[-1][1]
         if event == "start" and element.tag in SHOWN_ELEMENTS and len(open_) <= _MOST_LEVELS:
-            spans = [_span(element.get(name)) if element.tag in _CELLS else 1 for name in ("colspan", "rowspan")]
+            given = [element.get(name) if element.tag in _CELLS else None for name in ("colspan", "rowspan")]
+            # of a number with very many digits, the first tell enough
+            spans = [
+                min(int(each[:9]) or 1, _MOST_SPAN) if each and re.fullmatch("[0-9]+", each) else 1 for each in given
+            ]
             inside.append(["div" if element.tag == "title" else element.tag, *spans])
             open_.append((element, inside[-1]))
             elements += 1
@@ -417,11 +415,6 @@ def html_outline(source: str, text: str) -> Outline | None:
 def _letters(text: str) -> list[int]:
     """Return the offsets of the characters that are no space: only these are the same in a page and in its text."""
     return [at for at, char in enumerate(text) if not char.isspace()]
-
-
-def _span(text: str | None) -> int:
-    """Return the columns or rows that a cell spans; of a number with very many digits, the first tell enough."""
-    return min(int(text[:9]) or 1, _MOST_SPAN) if text is not None and text.isascii() and text.isdigit() else 1
 
 
 def html_with(source: str, text: str, edits: Sequence[tuple[int, int, str]]) -> str | None:

@@ -303,11 +303,7 @@ def _finite(token: str) -> float:
     return number
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
+STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_finite)
 
 
 def read_at(text: str, start: int) -> Reading:

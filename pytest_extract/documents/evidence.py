@@ -158,9 +158,15 @@ class _TextIndex:
         self.known: dict[Hashable, Evidence | None] = {}
 
     def evidence(self, value: Json, most: int, *, nearest: bool) -> Evidence | None:
-        """Return where a value stands; None for one that is not searched for."""
-        found = self.find(value)
-        if found is None:
+        """Return where a text or a number stands; None for a value that is not searched for."""
+        if isinstance(value, str):
+            wanted = _folded_text(value).text.strip()
+            if not wanted or len(value) > LONGEST_SEARCHED:
+                return None
+            found = self._find_text(value, wanted)
+        elif (key := number_key(value)) is not None:
+            found = self._notations.get(key) or self._in_table_units(key)
+        else:
             return None
         if found:
             return Evidence(locations=tuple(self.location(span, value) for span in found[:most]), count=len(found))
@@ -178,11 +184,14 @@ class _TextIndex:
     @cached_property
     def _notations(self) -> dict[str, list[Span]]:
         """The places of numbers and dates by what they can mean."""
-        return _by_key(chain(numbers_in(self._text), dates_in(self._text)))
+        dates = ((*found.span(), _date_keys(found[0])) for found in _DATE.finditer(self._text))
+        return _by_key(chain(numbers_in(self._text), dates))
 
     @cached_property
     def _table_units(self) -> dict[str, list[Span]]:
-        return _by_key(table_units_in(self._text))
+        """The places that say in which unit tables are ("in millions"), by the unit as a number."""
+        found = _TABLE_UNIT.finditer(self._text)
+        return _by_key((*unit.span(1), [plain_number("1", _TABLE_UNITS[unit[1].lower()])]) for unit in found)
 
     def location(self, span: Span, value: Json, similarity: float = 1.0) -> TextLocation:
         """Return the place of a part of the text, which ends with its page."""
@@ -205,14 +214,6 @@ class _TextIndex:
         """Whether a part of the text is the value but for white space."""
         text = value if isinstance(value, str) else repr(value).removesuffix(".0")
         return self._text[slice(*span)].split() == text.split()
-
-    def find(self, value: Json) -> list[Span] | None:
-        """Return where a text or a number stands, in order; None for another value."""
-        if isinstance(value, str):
-            wanted = _folded_text(value).text.strip()
-            return self._find_text(value, wanted) if wanted and len(value) <= LONGEST_SEARCHED else None
-        key = number_key(value)
-        return None if key is None else self._notations.get(key) or self._in_table_units(key)
 
     def _in_table_units(self, key: str) -> list[Span]:
         """Return the places of a number in a document that says "in thousands" or "in millions" of its tables."""
@@ -249,12 +250,12 @@ class _TextIndex:
         if len(letters) < (LEAST_MIXED if has_both else LEAST_LETTERS) or (is_number and letters not in wanted):
             return
         most = max(_LEAST_COMPARED, _MOST_COMPARED // len(letters))
-        for span in islice(self._occurrences(self._letters.text, letters, self._letter_span), most):
+        found = self._occurrences(
+            self._letters.text, letters, lambda *ends: self.folded.span(*self._letters.span(*ends))
+        )
+        for span in islice(found, most):
             if _same_digits(wanted, _folded_text(self._text[slice(*span)]).text):
                 yield span
-
-    def _letter_span(self, start: int, end: int) -> Span:
-        return self.folded.span(*self._letters.span(start, end))
 
     def _occurrences(
         self, text: str, wanted: str, span: Callable[[int, int], tuple[int, int]]
@@ -492,15 +493,9 @@ def numbers_in(text: str) -> Iterator[Notation]:
 
 _TABLE_UNITS: Final = {"thousands": 3, "millions": 6, "billions": 9, "tsd": 3, "mio": 6, "mrd": 9, "000": 3, "000s": 3}
 _TABLE_UNIT: Final = re.compile(
-    r"(?:\bin\s+(?:[A-Z$€£]{1,4}\s?)?|[$€£(']\s?)(?P<unit>thousands|millions|billions|tsd|mio|mrd|000s?)\b",
+    r"(?:\bin\s+(?:[A-Z$€£]{1,4}\s?)?|[$€£(']\s?)(thousands|millions|billions|tsd|mio|mrd|000s?)\b",
     re.IGNORECASE,
 )
-
-
-def table_units_in(text: str) -> Iterator[Notation]:
-    """Yield the places that say in which unit tables are ("in millions"), with the unit as a number."""
-    for found in _TABLE_UNIT.finditer(text):
-        yield *found.span("unit"), (plain_number("1", _TABLE_UNITS[found["unit"].lower()]),)
 
 
 @lru_cache(maxsize=4096)
@@ -531,12 +526,6 @@ def number_key(value: Json) -> str | None:
         return None
     key = plain_number(repr(value))
     return key if key[0].isdecimal() and len(key) <= 2 * LONGEST_NUMBER else None
-
-
-def dates_in(text: str) -> Iterator[Notation]:
-    """Yield the dates of a text: numeric ones in any order of day and month, and ones with the month as a word."""
-    for found in _DATE.finditer(text):
-        yield *found.span(), _date_keys(found[0])
 
 
 def _date_keys(text: str) -> list[str]:

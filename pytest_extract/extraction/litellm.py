@@ -321,7 +321,8 @@ def check_model(model: str) -> None:
         if find_spec("litellm") is None:  # what replays needs none; a call says what to install
             return
         provider, slash, _ = model.partition("/")
-        if model in price_table() or (slash and provider in _providers()):
+        providers = {entry.get("litellm_provider") for entry in price_table().values()}
+        if model in price_table() or (slash and provider in providers):
             return
     litellm = load_litellm()
     with redirect_stdout(io.StringIO()):  # it prints a list of providers
@@ -344,11 +345,6 @@ def price_table() -> Mapping[str, Mapping[str, Any]]:
             table: Mapping[str, Mapping[str, Any]] = json.loads(text)
             return table
     return {}
-
-
-@cache
-def _providers() -> frozenset[str]:
-    return frozenset(str(entry.get("litellm_provider")) for entry in price_table().values())
 
 
 def _pause(error: Exception, attempt: int, retry: Retry) -> float | None:
@@ -472,17 +468,15 @@ def attachment(document: Any) -> dict[str, Json] | None:
 def schema_for_model(schema: Json) -> Json:
     """Return the schema without scoring annotations: they are no business of the model, and may hold the answers."""
     if isinstance(schema, dict):
-        schema = {key: part for key, part in schema.items() if not _is_annotation(key)}
+        schema = {
+            key: part for key, part in schema.items() if key != "evaluation_config" and not key.startswith("x-eval-")
+        }
     return map_parts(schema, schema_for_model)
 
 
 def response_format(strict: dict[str, Json], name: str = "extraction") -> dict[str, Json]:
     """Return the option `response_format` of a call for a strict schema."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": strict, "strict": True}}
-
-
-def _is_annotation(key: str) -> bool:
-    return key == "evaluation_config" or key.startswith("x-eval-")
 
 
 Mode: TypeAlias = Literal["prompt", "structured"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.documents import DocumentError
-from pytest_extract.errors import NotWritten, StoreError, nearest
+from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.extraction.call import Extraction, recorded_params
 from pytest_extract.extraction.litellm import readable_json, schema_for_model
 from pytest_extract.files import display_path, keep, making, read_kept, read_regular_text
@@ -173,7 +173,6 @@ def recording_files(folder: Path) -> Iterator[Path]:
 
 
 RecordMode: TypeAlias = Literal["off", "none", "once", "new", "all"]
-RECORD_MODES: Final[tuple[RecordMode, ...]] = ("off", "none", "once", "new", "all")
 FORMAT: Final = 1
 _LONGEST_SLUG: Final = 200
 """Bytes: file systems take 255."""
@@ -229,24 +228,16 @@ class Recordings:
     on_write_error: Callable[[NotWritten], None] | None = None
     on_refused: Callable[[str], None] | None = None
 
-    def __post_init__(self) -> None:
-        if self.mode not in RECORD_MODES:
-            raise StoreError(f"no recording mode {self.mode!r}{nearest(self.mode, RECORD_MODES)}")
-
     def obtain(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None = None) -> Extraction:
         """Return the recorded output, or that of `call`, which is recorded if the mode says so. Raises NotRecorded.
 
         Where outputs are replayed, of all that want the same one at once, in any process, one calls and the others wait
         for what it records; they call themselves when it failed. `owned`: as in `store`.
         """
-        found = self.lookup(key)
-        if found is not None:
+        if (found := self.lookup(key)) is not None:
             return found
-        if self.mode not in {"once", "new"}:
-            return self.store(key, call(), owned)
-        with making(self.folder, [key.digest]):
-            found = self.lookup(key)
-            return found if found is not None else self.store(key, call(), owned)
+        with making(self.folder, [key.digest]) if self.mode in {"once", "new"} else nullcontext():
+            return self.lookup(key) or self.store(key, call(), owned)
 
     def lookup(self, key: RecordingKey) -> Extraction | None:
         """Return the fresh recording's output; None: call the extractor. Raises NotRecorded under `none`."""
@@ -276,7 +267,10 @@ class Recordings:
         if error is not None:
             return _noted(extraction, f"not recorded: {error}")
         if self.mode == "new":
-            self._remove_replaced(key, Recording(path, body))
+            new = Recording(path, body)
+            for old in self._of_case(key):
+                if old.slot == new.slot and old.digest != new.digest:
+                    old.path.unlink(missing_ok=True)
         return extraction
 
     def explain(self, key: RecordingKey) -> str:
@@ -310,11 +304,6 @@ class Recordings:
     def _of_case(self, key: RecordingKey) -> Iterator[Recording]:
         found = _readable(sorted((self.folder / _slug(key.case)).glob("*.json")))
         return (recording for recording in found if recording.body["case"] == key.case)
-
-    def _remove_replaced(self, key: RecordingKey, new: Recording) -> None:
-        for recording in self._of_case(key):
-            if recording.slot == new.slot and recording.digest != new.digest:
-                recording.path.unlink(missing_ok=True)
 
 
 def _quoted(word: str) -> str:

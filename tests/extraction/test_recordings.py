@@ -111,11 +111,6 @@ def test_new_keeps_other_slots(tmp_path):
         replay(tmp_path)
 
 
-def test_an_unknown_mode_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="did you mean 'once'"):
-        Recordings(tmp_path, "onse")
-
-
 PROMPT = r"recorded for prompt prompts/invoice\.md \(\w{8}\), now "
 MODE = 'recorded for parameter mode "prompt", now "structured"; recorded for parameter top_p none, now 1'
 WHY = {

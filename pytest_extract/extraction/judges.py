@@ -13,7 +13,6 @@ import inspect
 import json
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -335,7 +334,6 @@ class LlmJudge:
         slots: AbstractContextManager[object] | None = None,
         retry: Retry | None = None,
         options: Mapping[str, Json] | None = None,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.model = model
         self.spent = Spending()
@@ -344,7 +342,6 @@ class LlmJudge:
         self._retry = retry
         self._options = dict(options or {})
         check_call_options(self._options)
-        self._sleep = sleep
         self._outage = Outage()
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
@@ -414,7 +411,6 @@ class LlmJudge:
                     judge_messages(batch, nonce),
                     retry=self._retry,
                     preferred={"temperature": 0.0, "response_format": judge_response_format(questions[0].kind)},
-                    sleep=self._sleep,
                     outage=self._outage,
                     **options,
                 )

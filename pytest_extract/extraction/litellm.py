@@ -140,7 +140,7 @@ def load_litellm() -> Any:
 
 
 _NO_OPTIONS: Final = frozenset(
-    {"model", "messages", "retry", "preferred", "sleep", "outage", "timeout", "max_retries", "num_retries"}
+    {"model", "messages", "retry", "preferred", "outage", "timeout", "max_retries", "num_retries"}
 )
 """What a call sets by itself."""
 
@@ -162,7 +162,6 @@ def complete(
     *,
     retry: Retry | None = None,
     preferred: Mapping[str, Json] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
     outage: Outage | None = None,
     **options: Json,
 ) -> Extraction:
@@ -196,7 +195,7 @@ def complete(
                 times = "" if attempt == 1 else f" after {attempt} attempts"
                 told = f"{model}{times}: {reason(litellm, model, error, options)}"
                 raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from raised
-            sleep(pause)
+            time.sleep(pause)
         else:
             outage.answered(model, refused)
             left_out = tuple(f"{model} refuses the option `{name}`: asked without it" for name in refused)
@@ -502,7 +501,6 @@ class LitellmExtractor:
     mode: Mode = "prompt"
     retry: Retry = field(default_factory=Retry)
     options: Mapping[str, Json] = field(default_factory=dict)
-    sleep: Callable[[float], None] = time.sleep
     _outage: Outage = field(default_factory=Outage, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -528,7 +526,6 @@ class LitellmExtractor:
                 asked,
                 retry=self.retry,
                 preferred=_PREFERRED,
-                sleep=self.sleep,
                 outage=self._outage,
                 **structured,
                 **self.options,

@@ -34,9 +34,8 @@ PATIENT = Retry(attempts=3, timeout_s=60.0, first_wait_s=1.0, longest_wait_s=20.
 PRICED = "openai/gpt-4o-mini"
 
 
-def ask(waits=None, *, retry=PATIENT, model=MODEL, content="hi", **options):
-    messages = [{"role": "user", "content": content}]
-    return complete(model, messages, retry=retry, sleep=(waits if waits is not None else []).append, **options)
+def ask(*, retry=PATIENT, model=MODEL, content="hi", **options):
+    return complete(model, [{"role": "user", "content": content}], retry=retry, **options)
 
 
 def told(text, *, on_choice=None, in_message=None, **beside):
@@ -160,10 +159,9 @@ PASSING = {
 
 
 @pytest.mark.parametrize(("first", "asked_to_wait"), PASSING.values(), ids=PASSING)
-def test_a_passing_fault_is_tried_again(llm_server, first, asked_to_wait):
+def test_a_passing_fault_is_tried_again(llm_server, waits, first, asked_to_wait):
     llm_server.say(first, answer("ok"))
-    waits = []
-    assert ask(waits).output == "ok"
+    assert ask().output == "ok"
     (waited,) = waits
     assert len(llm_server.requests) == 2
     assert waited == asked_to_wait or (asked_to_wait is None and 0.5 <= waited <= 1.0)
@@ -179,23 +177,22 @@ LASTS = {
 
 
 @pytest.mark.parametrize(("fault", "words"), LASTS.items(), ids=LASTS)
-def test_waits_grow_and_end_with_the_words_of_a_fault_that_lasts(llm_server, fault, words):
+def test_waits_grow_and_end_with_the_words_of_a_fault_that_lasts(llm_server, waits, fault, words):
     llm_server.otherwise = PASSING[fault][0]
-    waits = []
     with pytest.raises(LlmError, match=f"after 3 attempts: .*{words}") as raised:
-        ask(waits)
+        ask()
     assert (raised.value.kind, len(llm_server.requests)) == (None, 3)
     assert 0.5 <= waits[0] <= 1.0 <= waits[1] <= 2.0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("late", [slow(3600, answer("late")), dripping(0.5, answer("late"))], ids=["slow", "dripping"])
-def test_an_answer_that_comes_too_late_is_given_up_in_time_and_tried_again(llm_server, late):
+def test_an_answer_that_comes_too_late_is_given_up_in_time_and_tried_again(llm_server, waits, late):
     """Each byte that drips comes soon enough for a limit of each read; the whole would take minutes."""
     llm_server.say(late)
     llm_server.otherwise = answer("ok")
-    begin, waits = time.monotonic(), []
-    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).output == "ok"
+    begin = time.monotonic()
+    assert ask(retry=replace(PATIENT, timeout_s=3.0)).output == "ok"
     assert len(waits) == 1
     assert time.monotonic() - begin < 30
 

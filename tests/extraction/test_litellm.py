@@ -37,7 +37,7 @@ def document(media_type="text/plain", content=b"Total: 7", name="a.txt"):
 
 
 def extract(doc=None, schema=SCHEMA, *, prompt=None, question=None, **options):
-    extractor = LitellmExtractor(model=MODEL, retry=Retry(attempts=3, timeout_s=20), sleep=lambda _: None, **options)
+    extractor = LitellmExtractor(model=MODEL, retry=Retry(attempts=3, timeout_s=20), **options)
     given = {"document": doc or document(), "schema": schema, "question": question, "prompt": prompt}
     return call_extractor(extractor, **given, model=MODEL, case=None)
 

@@ -43,7 +43,7 @@ BY_TURNS = [float(n % 2) for n in range(50)]
 @pytest.fixture
 def judge(llm_server):
     llm_server.otherwise = by_rule
-    return LlmJudge(MODEL, retry=Retry(attempts=3, timeout_s=20), sleep=lambda _: None)
+    return LlmJudge(MODEL, retry=Retry(attempts=3, timeout_s=20))
 
 
 def scores(decisions):
@@ -186,7 +186,7 @@ def test_a_lasting_fault_leaves_undecided_and_says_why(judge, llm_server, reply,
 
 def test_a_time_out_leaves_undecided(llm_server):
     llm_server.otherwise = slow(3600, answer("{}"))
-    (got,) = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=0.3), sleep=lambda _: None)([equal("a", "b")])
+    (got,) = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=0.3))([equal("a", "b")])
     assert isinstance(got, NoAnswer)
     assert got.reason.startswith(f"the judge could not be asked: {MODEL} after 2 attempts: ")
 
@@ -196,7 +196,7 @@ def test_an_answer_that_drips_leaves_undecided_in_time(llm_server):
     """Each byte comes soon enough for a limit of each read; the whole would take minutes."""
     llm_server.otherwise = dripping(0.5, answer("{}"))
     begin = time.monotonic()
-    (got,) = LlmJudge(MODEL, retry=Retry(attempts=1, timeout_s=1.5), sleep=lambda _: None)([equal("a", "b")])
+    (got,) = LlmJudge(MODEL, retry=Retry(attempts=1, timeout_s=1.5))([equal("a", "b")])
     assert isinstance(got, NoAnswer)
     assert "no complete answer within 1.5 s" in got.reason
     assert time.monotonic() - begin < 20

@@ -388,14 +388,14 @@ _PIECES: Final = re.compile(
 """Plain ASCII words with single spaces between them; white space; another character with its combining marks."""
 _LETTERS: Final = re.compile(r"[^\W_]+")
 
-Piece: TypeAlias = tuple[str, int, int]
-"""A part of a derived text, and the offsets of its origin."""
-
 
 class _DerivedText:
-    """A text made from pieces of another; `span` leads back. A piece as long as its origin is its characters."""
+    """A text made from pieces of another, each with the offsets of its origin; `span` leads back.
 
-    def __init__(self, pieces: Iterable[Piece]) -> None:
+    A piece as long as its origin is its characters.
+    """
+
+    def __init__(self, pieces: Iterable[tuple[str, int, int]]) -> None:
         parts: list[str] = []
         self._starts, self._ends = array("I"), array("I")
         for text, start, end in pieces:

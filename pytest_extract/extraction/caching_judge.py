@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -302,8 +302,14 @@ class Agreement(NamedTuple):
 
     @property
     def kappa(self) -> float | None:
-        """`cohen_kappa` of the judge and the people."""
-        return cohen_kappa([comparison.labels for comparison in self.comparisons])
+        """Cohen's kappa of the judge and the people: (observed - expected) / (1 - expected agreement), in [-1, 1].
+
+        None where it is undefined: both give all the same label. (Cohen 1960, equation 1.)
+        """
+        total = len(self.comparisons)
+        judge, people = (Counter(labels) for labels in zip(*(each.labels for each in self.comparisons), strict=True))
+        chance = sum(judge[label] * people[label] for label in judge)
+        return None if chance == total * total else (self.agreed * total - chance) / (total * total - chance)
 
 
 def audit(overrides: Overrides, folder: Path) -> tuple[list[Agreement], int]:
@@ -325,18 +331,6 @@ def audit(overrides: Overrides, folder: Path) -> tuple[list[Agreement], int]:
             groups.setdefault(judge, []).append(JudgedPair(answer, override))
     agreements = [Agreement(*judge, groups[judge]) for judge in sorted(groups)]
     return agreements, sum(id(override) not in met for override in overrides.values())
-
-
-def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
-    """Cohen's kappa of two raters' labels: (observed - expected) / (1 - expected agreement), in [-1, 1].
-
-    None where it is undefined: no pair, or both raters give all the same label. (Cohen 1960, equation 1.)
-    """
-    total = len(pairs)
-    same = sum(first == second for first, second in pairs)
-    left, right = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
-    chance = sum(left[label] * right[label] for label in left)
-    return None if chance == total * total else (same * total - chance) / (total * total - chance)
 
 
 def build_judge(

@@ -406,24 +406,17 @@ def messages(
         raise ConfigError(f"the prompt, {mistake}")
     attached = attachment(document)
     name = document.path.name if document.path is not None else "document"
-    values: dict[str, Callable[[], object]] = {
-        "document": lambda: document.text if attached is None else f"(the attached file {name})",
-        "document_name": lambda: name,
-        "schema": lambda: readable_json(schema_for_model(schema)),
-        "question": lambda: question,
+    values = {
+        "document": document.text if attached is None else f"(the attached file {name})",
+        "document_name": name,
+        "schema": readable_json(schema_for_model(schema)),
+        "question": str(question),
     }
-    named: set[str] = set()
-
-    def fill(found: re.Match[str]) -> str:
-        if found[1]:
-            return found[2]
-        named.add(found[3] or found[4])
-        return str(values[found[3] or found[4]]())
-
-    filled = _PLACEHOLDER.sub(fill, template)
+    named = {found[3] or found[4] for found in _PLACEHOLDER.finditer(template) if not found[1]}
+    filled = _PLACEHOLDER.sub(lambda found: found[2] if found[1] else values[found[3] or found[4]], template)
     parts = [filled] if filled.strip() else []
     if not structured and "schema" not in named:
-        parts.append(f"JSON Schema:\n{values['schema']()}")
+        parts.append(f"JSON Schema:\n{values['schema']}")
     if question and "question" not in named:
         parts.append(f"Question: {question}")
     if attached is None:

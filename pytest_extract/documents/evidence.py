@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, TypeAlias
 from pytest_extract.core.metrics.dates import MONTHS, full_year, read_ordered
 from pytest_extract.core.metrics.numbers import LOCALES, PERCENT, currency_of, read_digits, scale_of
 from pytest_extract.core.metrics.quantity import read_unit
-from pytest_extract.core.values import FieldPath, Json, Step, is_number, iter_leaves, short_repr
+from pytest_extract.core.values import FieldPath, Json, is_number, iter_leaves, short_repr
 from pytest_extract.core.words import first_of
 from pytest_extract.documents import Box, Document, DocumentError
 
@@ -415,19 +415,8 @@ class _DerivedText:
 
 def _folded_text(text: str) -> _DerivedText:
     """Fold a text: lower case, equal dashes and quotes, no ligatures, no invisible characters, one space for many."""
-    return _DerivedText(
-        (
-            plain.lower().translate(_PLAIN)
-            if plain is not None
-            else " "
-            if space is not None
-            else _folded_character(other),
-            piece.start(),
-            piece.end(),
-        )
-        for piece in _PIECES.finditer(text)
-        for plain, space, other in (piece.groups(),)
-    )
+    pieces = _PIECES.finditer(text)
+    return _DerivedText((_FOLDS[piece.lastindex or 0](piece[0]), piece.start(), piece.end()) for piece in pieces)
 
 
 @lru_cache(maxsize=4096)
@@ -436,6 +425,10 @@ def _folded_character(character: str) -> str:
         return ""
     text = unicodedata.normalize("NFKC", character).casefold()
     return unicodedata.normalize("NFC", text).translate(_LOOK_ALIKE).translate(_PLAIN)
+
+
+_FOLDS: Final = (str, lambda plain: plain.lower().translate(_PLAIN), lambda _space: " ", _folded_character)
+"""By the number of its group, how a piece of a text (`_PIECES`) is folded."""
 
 
 def _letters_of(text: str) -> _DerivedText:
@@ -582,7 +575,11 @@ def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]
         best = [line for each in counts for line, count in each.most_common(1) if count >= _LEAST_VALUES]
         return set(best)
 
-    lists = {path: (len(rows), lines_of(rows)) for path, rows in _lists_of_rows(value)}
+    lists = {
+        path: (len(rows), lines_of(rows))
+        for path, rows in iter_leaves(value, containers=True)
+        if isinstance(rows, list) and any(isinstance(row, dict) for row in rows)
+    }
     near = {path: _lines_like([text for *_, text in lines], taken) for path, (_, taken) in lists.items()}
     known = set[int]().union(*(taken for _, taken in lists.values()))
     for place, leaf in iter_leaves(value) if any(near.values()) else ():
@@ -596,7 +593,7 @@ def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]
                 for page, number, text in missing
             ]
             verb = "1 more line looks like one" if len(missing) == 1 else f"{len(missing)} more lines look like some"
-            yield FieldPath(path), f"has {count} rows; {verb}: {'; '.join(first_of(named, 3))}"
+            yield path, f"has {count} rows; {verb}: {'; '.join(first_of(named, 3))}"
 
 
 def _lines_like(lines: Sequence[str], taken: set[int]) -> set[int]:
@@ -617,12 +614,3 @@ def _lines_like(lines: Sequence[str], taken: set[int]) -> set[int]:
 def _shape(line: str) -> str:
     """Return the numbers and words of a line in order, words side by side as one: "wnnn"."""
     return re.sub("w+", "w", "".join("n" if _NUMBER_WORD.fullmatch(word) else "w" for word in line.split()))
-
-
-def _lists_of_rows(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], list[Json]]]:
-    """Yield the lists that hold objects, with their places."""
-    if isinstance(value, list) and any(isinstance(row, dict) for row in value):
-        yield path, value
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, part in parts:
-        yield from _lists_of_rows(part, (*path, step))

@@ -107,15 +107,10 @@ def pdf_images(
     return [PageImage(file.read(size), wide, high) for size, wide, high in sizes]
 
 
-_MOST_BYTES: Final = 100_000_000
-
-
-def page_png(data: bytes, name: str, page: int, *, width: int = 1_000) -> bytes:
-    """Return page number `page` (from 0) as a PNG about `width` pixels wide. Raises DocumentError as `pdf_images`."""
-    images = pdf_images(data, name, [page], form="PNG", width=width, most_bytes=_MOST_BYTES)
-    if not images:
-        raise DocumentError(f"{name}: the image of page {page + 1} takes more than {_MOST_BYTES:,} bytes")
-    return images[0].data
+def page_png(data: bytes, name: str, page: int) -> bytes:
+    """Return page number `page` (from 0) as a PNG. Raises DocumentError as `pdf_images`."""
+    # an image of this width has some 3 million pixels at most
+    return pdf_images(data, name, [page], form="PNG", width=1_000, most_bytes=100_000_000)[0].data
 
 
 def pdf_without(data: bytes, name: str, spans: Sequence[Span]) -> bytes:

@@ -154,6 +154,7 @@ class _TextIndex:
         self._pages = tuple(pages)
         self._text = "\f".join(pages)
         self._page_starts = list(accumulate((len(page) + 1 for page in pages), initial=0))[:-1]
+        self._line_ends = [[end.start() for end in re.finditer("\n", page)] for page in pages]
         self.folded = _folded_text(self._text)
         self.known: dict[Hashable, Evidence | None] = {}
 
@@ -172,10 +173,6 @@ class _TextIndex:
             return Evidence(locations=tuple(self.location(span, value) for span in found[:most]), count=len(found))
         similar = self.nearest(value) if nearest else None
         return Evidence(nearest=None if similar is None else self.location(similar[0], value, similar[1]))
-
-    @cached_property
-    def _line_ends(self) -> list[list[int]]:
-        return [[end.start() for end in re.finditer("\n", page)] for page in self._pages]
 
     @cached_property
     def _letters(self) -> _DerivedText:

@@ -188,7 +188,10 @@ def judge_response_format(kind: str) -> dict[str, Json]:
 
 def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> dict[str, Decision]:
     """Return a decision for each id of the batch; `NoAnswer` with the reason where no answer is valid."""
-    parsed = parse_output(text, finish_reason=finish_reason, fits=_ranked)
+    # what has no list of answers is an example or an aside
+    parsed = parse_output(
+        text, finish_reason=finish_reason, fits=lambda value: FitRank(valid=isinstance(_entries(value), list))
+    )
     entries = None if parsed.value is MISSING else _entries(parsed.value)
     if parsed.failure is not None or not isinstance(entries, list):
         why = (
@@ -197,11 +200,6 @@ def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> d
         return dict.fromkeys(batch, NoAnswer(why))
     given = [entry for entry in entries if isinstance(entry, dict)]
     return {name: _read(name, question, given) for name, question in batch.items()}
-
-
-def _ranked(value: Json) -> FitRank:
-    """Rank the JSON values of an answer: what has no list of answers is an example or an aside."""
-    return FitRank(valid=isinstance(_entries(value), list))
 
 
 def _entries(value: Json) -> Json:

@@ -189,9 +189,12 @@ def complete(
             if more := refused_wishes(litellm, error, granted):
                 refused += more
                 continue
-            pause = _pause(error, attempt, replace(retry, attempts=outage.attempts(model, error, retry.attempts)))
+            backoff = min(retry.longest_wait_s, retry.first_wait_s * 2.0**attempt)
+            spread = backoff * random.uniform(0.5, 1.0)  # noqa: S311 - of retries, no secret
+            pause = spread if (asked := retry_after(error)) is None else asked
             attempt += 1
-            if pause is None:
+            is_last = attempt >= outage.attempts(model, error, retry.attempts)
+            if is_last or is_final(error) or pause > retry.longest_wait_s:
                 times = "" if attempt == 1 else f" after {attempt} attempts"
                 told = f"{model}{times}: {reason(litellm, model, error, options)}"
                 raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from raised
@@ -344,17 +347,6 @@ def price_table() -> Mapping[str, Mapping[str, Any]]:
             table: Mapping[str, Mapping[str, Any]] = json.loads(text)
             return table
     return {}
-
-
-def _pause(error: Exception, attempt: int, retry: Retry) -> float | None:
-    """Seconds until the next attempt; None when there is none."""
-    if is_final(error) or attempt + 1 >= retry.attempts:
-        return None
-    asked = retry_after(error)
-    if asked is not None:
-        return asked if asked <= retry.longest_wait_s else None
-    backoff = min(retry.longest_wait_s, retry.first_wait_s * 2.0**attempt)
-    return backoff * random.uniform(0.5, 1.0)  # noqa: S311  # spreads retries, keeps no secret
 
 
 PROMPT_VERSION: Final = 1

@@ -160,18 +160,23 @@ class _TextIndex:
 
     def evidence(self, value: Json, most: int, *, nearest: bool) -> Evidence | None:
         """Return where a text or a number stands; None for a value that is not searched for."""
+        wanted = _folded_text(value).text.strip() if isinstance(value, str) else ""
         if isinstance(value, str):
-            wanted = _folded_text(value).text.strip()
             if not wanted or len(value) > LONGEST_SEARCHED:
                 return None
-            found = self._find_text(value, wanted)
+            days = date_keys(value)
+            keys = days or _keys_of(value)
+            found = self._find_text(value, wanted, keys, is_date=bool(days))
         elif (key := number_key(value)) is not None:
+            keys = [key]
             found = self._notations.get(key) or self._in_table_units(key)
         else:
             return None
         if found:
             return Evidence(locations=tuple(self.location(span, value) for span in found[:most]), count=len(found))
-        similar = self.nearest(value) if nearest else None
+        similar = None
+        if nearest:
+            similar = self._nearest_notation(keys) if keys else self._nearest_text(wanted)
         return Evidence(nearest=None if similar is None else self.location(similar[0], value, similar[1]))
 
     @cached_property
@@ -221,16 +226,13 @@ class _TextIndex:
             for place in self._notations.get(less, ())
         ] + self._table_units.get(key, [])
 
-    def _find_text(self, value: str, wanted: str) -> list[Span]:
+    def _find_text(self, value: str, wanted: str, keys: Sequence[str], *, is_date: bool) -> list[Span]:
         occurrences = [*self._occurrences(self.folded.text, wanted, self.folded.span)]
         # Where the value itself stands, texts in another case or with other quotes are others.
         found = {span for span in occurrences if self._is_exact(span, value)} or {*occurrences}
-        days = date_keys(value)
-        found |= {span for day in days for span in self._notations.get(day, ())}
-        if not found:
-            keys = [] if days else _keys_of(value)
-            found = {span for key in keys for span in self._notations.get(key, ())}
-            found = found or {*self._spelled(wanted, is_number=bool(keys))}
+        if is_date or not found:
+            found |= {span for key in keys for span in self._notations.get(key, ())}
+        found = found or {*self._spelled(wanted, is_number=bool(keys) and not is_date)}
         widest: list[Span] = []
         for span in sorted(found, key=lambda span: (span[0], -span[1])):
             if not widest or span[1] > widest[-1][1]:  # not what lies inside another: a month and a year inside a day
@@ -267,14 +269,6 @@ class _TextIndex:
             at = text.find(wanted, at + 1)
 
     # --- the nearest text
-
-    def nearest(self, value: Json) -> tuple[Span, float] | None:
-        """Return the part of the text that is most similar to a text or a number, with its similarity."""
-        key = number_key(value)
-        keys = [key] if key is not None else (date_keys(value) or _keys_of(value)) if isinstance(value, str) else []
-        if keys:
-            return self._nearest_notation(keys)
-        return self._nearest_text(_folded_text(value).text.strip()) if isinstance(value, str) else None
 
     def _nearest_notation(self, keys: Iterable[str]) -> tuple[Span, float] | None:
         from rapidfuzz import process

@@ -7,7 +7,6 @@ import builtins
 import sys
 import time
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +14,7 @@ from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.litellm import LlmError, Retry, complete, load_litellm, price, price_table
-from pytest_extract.extraction.provider_errors import Outage, retry_after, summary
+from pytest_extract.extraction.provider_errors import Outage, summary
 from tests.llm_server import (
     MODEL,
     LlmServer,
@@ -137,6 +136,9 @@ PASSING = {
     "per minute, Gemini": (failed(429, QUOTA, headers=ASKED_TO_WAIT), 7.0),
     "per minute, in words": (failed(429, f"{QUOTA}\nPlease retry in 1.07s."), None),
     "rate limit": (rate_limited(), None),
+    "in milliseconds": (failed(429, "", headers={"retry-after-ms": "250", "retry-after": "1"}), 0.25),
+    "nobody knows when": (failed(429, "", headers={"retry-after": "soon"}), None),
+    "since a while": (failed(429, "", headers={"retry-after": "-1"}), None),
     "a word of the input": (failed(500, "the billing address could not be parsed"), None),
     "500": (server_error(500), None),
     "503": (server_error(503), None),
@@ -212,22 +214,6 @@ def test_a_lost_connection_says_what_broke_it(monkeypatch):
             monkeypatch.setenv(name, value)
     with pytest.raises(LlmError, match=r"after 3 attempts: .*Connection error\. \(ConnectionRefusedError: "):
         ask()
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"Retry-After": "1.5"}, 1.5),
-        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "-1"}, None),
-    ],
-)
-def test_retry_after_in_every_form(headers, seconds):
-    error = ValueError()
-    error.response = SimpleNamespace(headers=headers)
-    assert retry_after(error) == seconds
 
 
 # --- what lasts is told at once

@@ -272,12 +272,6 @@ def test_any_json_survives_the_file(tmp_path_factory, value):
     assert json.dumps(replay(folder).output) == json.dumps(value)
 
 
-def test_a_failure_is_recorded(tmp_path):
-    failure = Failure(kind=FailureKind.REFUSAL, message="No.", line=3, column=4)
-    record(tmp_path, Extraction(None, failure=failure))
-    assert replay(tmp_path).failure == failure
-
-
 def test_an_output_that_cannot_be_recorded_is_none_the_less_an_output(tmp_path):
     folder = tmp_path / "file"
     folder.write_text("")
@@ -310,13 +304,14 @@ def test_what_is_recorded_beside_an_output_holds_no_secret(tmp_path, monkeypatch
     planted = made("{a32}")
     monkeypatch.setenv("SOME_API_KEY", planted)
     key = changed(params={"extra_headers": {"Authorization": f"Bearer {SECRET}", "x": planted}})
-    failure = Failure(kind=FailureKind.REFUSAL, message=f"Authorization: Bearer {SECRET}, X: {planted}")
+    failure = Failure(kind=FailureKind.REFUSAL, line=3, message=f"Authorization: Bearer {SECRET}, X: {planted}")
     record(tmp_path, Extraction(None, failure=failure, notes=("read twice", f"with {SECRET}")), key=key)
     text = only_file(tmp_path).read_text()
     assert SECRET not in text
     assert planted not in text
     got = replay(tmp_path, key)
     assert got.failure.message.endswith("X: [redacted: SOME_API_KEY]")
+    assert (got.output, got.failure.kind, got.failure.line) == (None, FailureKind.REFUSAL, 3)
     assert got.notes == ("read twice", "with [redacted: API key]")
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
-import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -197,56 +195,18 @@ def test_repair_leaves_what_it_would_have_to_guess(text):
     assert parse_output(text, repair=True) == parse_output(text)
 
 
-class Model(pydantic.BaseModel):
-    total: float
-    tags: tuple[str, ...] = ()
-
-
-@dataclass
-class Record:
-    total: float
-
-
-@pytest.mark.parametrize(
-    ("output", "value"),
-    [
-        ({"a": [1, None]}, {"a": [1, None]}),
-        ((1, (2,)), [1, [2]]),
-        ({"a": (1,), "k": FailureKind.NO_JSON}, {"a": [1], "k": "no_json"}),
-        (Model(total=1.5, tags=("x",)), {"total": 1.5, "tags": ["x"]}),
-        (Record(total=2.0), {"total": 2.0}),
-        (b'{"a": 1}', {"a": 1}),
-        (nested(50, objects=True), nested(50, objects=True)),
-    ],
-)
-def test_python_values_pass(output, value):
-    parsed = parse_output(output)
-    assert (parsed.value, parsed.failure) == (value, None)
-
-
-def cyclic():
-    rows: list = []
-    rows.append(rows)
-    return rows
-
-
 @pytest.mark.parametrize(
     ("output", "kind", "path"),
     [
         (None, "empty_response", None),
         (3.5, "not_structured", None),
         ({"a": [float("nan")]}, "malformed_json", "a[0]"),
-        ({"a": {1: 2}}, "malformed_json", "a"),
         ({"a": {1, 2}}, "malformed_json", "a"),
-        (object(), "malformed_json", "$"),
-        ({"a": 10**5000}, "malformed_json", "a"),
-        (Model(total=float("inf")), "malformed_json", "total"),
-        (cyclic(), "malformed_json", "[0]"),
         (nested(10_000, objects=True), "malformed_json", None),
     ],
-    ids=range(10),
+    ids=range(5),
 )
-def test_python_values_that_are_no_json(output, kind, path):
+def test_python_values_without_json(output, kind, path):
     failure = parse_output(output).failure
     assert failure.kind == kind
     assert path is None or str(failure.path) == path

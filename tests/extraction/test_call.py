@@ -111,13 +111,6 @@ async def slow_echo(document):
     return document
 
 
-def test_async_works_inside_a_running_loop():
-    async def inside():
-        return call(slow_echo).output
-
-    assert asyncio.run(inside()) == "DOCUMENT"
-
-
 def test_a_shared_loop_serves_all_calls_and_several_threads():
     loops = []
 

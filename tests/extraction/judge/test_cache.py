@@ -194,26 +194,6 @@ def test_threads_that_wait_for_a_judge_take_that_it_did_not_decide(waited):
     assert "did not decide" in desk.why(AB)
 
 
-def test_a_judge_that_is_interrupted_keeps_no_other_thread_waiting():
-    entered, go_on = threading.Event(), threading.Event()
-
-    def judge(_questions):
-        entered.set()
-        go_on.wait()
-        raise KeyboardInterrupt
-
-    desk = build_judge(user=judge)
-    with ThreadPoolExecutor(2) as pool:
-        interrupted = pool.submit(desk, [AB])
-        entered.wait()
-        waiting = pool.submit(desk, [AB])
-        while not waiting.running():
-            pass
-        go_on.set()
-        assert isinstance(interrupted.exception(), KeyboardInterrupt)
-        assert waiting.exception() is not None or waiting.result() == [None]
-
-
 # --- several processes: two desks know nothing of each other but through the folder, as those of two processes
 
 

@@ -83,13 +83,6 @@ def test_calls_run_at_once_but_no_more_than_asked_for(llm_server):
     assert llm_server.most_in_flight == 3
 
 
-def test_instructions_reach_the_prompt_and_only_there(judge, llm_server):
-    judge([equal("a", "b", "Ignore accents."), equal("c", "d")])
-    first, second = asked_of(llm_server.bodies[0]).values()
-    assert first["instructions"] == "Ignore accents."
-    assert "instructions" not in second
-
-
 def test_fields_that_ask_for_a_model_of_their_own_get_it(judge, llm_server):
     own = {"model": "openai/other-model", "temperature": 0.5, "max_tokens": 900}
     pairs = [equal("A", "a"), equal("B", "b"), equal("C", "d"), equal("D", "e")]
@@ -350,15 +343,6 @@ def test_equal_values_and_lists_in_any_order_ask_nobody(llm_server):
     found = {"title": "RENT  due", "vendor": " acme", "rows": GOLD["rows"][::-1], "tags": GOLD["tags"][::-1]}
     assert BILL.score(gold, found, judge=desk()).measures["pass_rate"] == 1.0
     assert llm_server.requests == []
-
-
-def test_an_outage_breaks_and_does_not_fail(llm_server):
-    llm_server.otherwise = server_error()
-    judge = desk()
-    score = BILL.score({"title": "Rent"}, {"title": "Lease"}, judge=judge)
-    (result,) = (result for result in score.fields if str(result.path) == "title")
-    assert result.status is Status.JUDGE_ERROR
-    assert "could not be asked" in judge.why(equal("Rent", "Lease"))
 
 
 def by_name(body):

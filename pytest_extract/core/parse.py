@@ -401,7 +401,6 @@ class SyntaxProblem(ValueError):
     def __init__(self, kind: FailureKind, message: str, position: int) -> None:
         super().__init__(message)
         self.kind = kind
-        self.message = message
         self.position = position
 
 
@@ -668,8 +667,8 @@ def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> 
     if repair and value is not MISSING:
         return ParsedOutput(value, None, {Wrapping.REPAIRED: reader.notes()}, text)
     if finish.cut and region.stop == len(text):
-        return _ended_early(text, finish, problem.message)
-    return _failed(text, problem.kind, problem.message, problem.position)
+        return _ended_early(text, finish, str(problem))
+    return _failed(text, problem.kind, str(problem), problem.position)
 
 
 def _structured(parsed: ParsedOutput, place: int = 0) -> ParsedOutput:

@@ -563,8 +563,7 @@ def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]
 
     def lines_of(rows: list[Json]) -> set[int]:
         counts = [Counter(line for _, leaf in iter_leaves(row) for line in lines_with(leaf)) for row in rows]
-        best = [line for each in counts for line, count in each.most_common(1) if count >= _LEAST_VALUES]
-        return set(best)
+        return {line for each in counts for line, count in each.most_common(1) if count >= _LEAST_VALUES}
 
     lists = {
         path: (len(rows), lines_of(rows))

@@ -57,23 +57,20 @@ def answer_question() -> None:
     os.dup2(2, 1)  # whatever a library prints is no answer
     question = json.loads(sys.stdin.buffer.readline())
     _limit(question["seconds"], question["memory"])
-    head, blob = _answer(question, sys.stdin.buffer.read())
-    answers.write(json.dumps(head).encode("ascii") + b"\n" + blob)
-    answers.flush()
-    os._exit(0)  # PDFium has nothing to save, and may fail at the end on what it could read
-
-
-def _answer(question: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    head: dict[str, Any]
     try:
-        found, blob = globals()[question["what"]](data, **question["arguments"])
+        found, blob = globals()[question["what"]](sys.stdin.buffer.read(), **question["arguments"])
+        head = {"answer": found}
     except Unreadable as error:
-        return {"error": str(error), "kind": error.kind}, b""
+        head, blob = {"error": str(error), "kind": error.kind}, b""
     except MemoryError:
         os._exit(1)
     except Exception as error:  # noqa: BLE001 - of libraries, about a file that anybody may have made
         wrong = f"is not a readable PDF: {type(error).__name__}: {error}"
-        return {"error": wrong, "kind": "extractor_error"}, b""
-    return {"answer": found}, blob
+        head, blob = {"error": wrong, "kind": "extractor_error"}, b""
+    answers.write(json.dumps(head).encode("ascii") + b"\n" + blob)
+    answers.flush()
+    os._exit(0)  # PDFium has nothing to save, and may fail at the end on what it could read
 
 
 def _limit(seconds: int, memory: int) -> None:

@@ -231,10 +231,7 @@ FINAL = {
     "xai": (Reply(status=400, body={"error": XAI}), LENGTH),
     "kimi": (failed(400, "Your request exceeded model token limit: 262144"), LENGTH),
     "glm": (failed(400, "Prompt exceeds max length", code="1261"), LENGTH),
-    "qwen": (
-        failed(400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
-        LENGTH,
-    ),
+    "qwen": (failed(400, "<400> InvalidParameter: Range of input length should be [1, 30720]"), LENGTH),
     "too many bytes": (Reply(status=413, body={"error": {"type": "request_too_large", "message": "Too big"}}), LENGTH),
     "qwen's inspection": (failed(400, "Input data may contain inappropriate content."), REFUSAL),
     "the code of a refusal": (failed(400, "The request was rejected", code="content_filter"), REFUSAL),
@@ -242,10 +239,7 @@ FINAL = {
     "moderation": (failed(403, 'your input was flagged for "violence"'), REFUSAL),
     "error in an answer": (told(None, on_choice={"error": {"code": 400, "message": TOO_LONG}}), LENGTH),
     "no money, in an answer": (told(None, on_choice={"error": {"code": 402, "message": "No credits"}}), None),
-    "what the answer repeats of the request": (
-        Reply(status=422, body={"detail": [{"msg": "no list", "input": TOO_LONG}]}),
-        None,
-    ),
+    "repeats the request": (Reply(status=422, body={"detail": [{"msg": "no list", "input": TOO_LONG}]}), None),
     "wrong key": (failed(401, "Incorrect API key"), None),
     "unknown model": (failed(404, "The model does not exist"), None),
     "no money": (failed(429, "You exceeded your current quota", code="insufficient_quota"), None),
@@ -347,18 +341,12 @@ def refusing(option, said):
 
 EXTRA = '[{"type":"extra_forbidden","loc":["body","seed"],"msg":"Extra inputs are not permitted"}]'
 REFUSED = {
-    "openai": (
-        "temperature",
-        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1).",
-    ),
+    "openai": ("temperature", "Unsupported value: 'temperature' does not support 0 with this model."),
     "anthropic": ("temperature", "`temperature` may only be set to 1 when thinking is enabled."),
     "capital": ("temperature", "Temperature is deprecated for this model"),
     "pydantic": ("seed", EXTRA),
     "fastapi": ("temperature", {"detail": [{"loc": ["body", "temperature"], "msg": "extra fields not permitted"}]}),
-    "camel case": (
-        "response_format",
-        'Invalid JSON payload received. Unknown name "responseFormat": Cannot find field.',
-    ),
+    "camel case": ("response_format", 'Unknown name "responseFormat": Cannot find field.'),
     "another word": ("response_format", "This model does not support structured outputs"),
     "vllm": ("response_format", "guided_json is not supported by this backend"),
     "top p": ("top_p", "temperature_x: `top-p` must be 1"),

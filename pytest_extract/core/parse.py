@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -256,37 +256,26 @@ class Region:
         return self.fenced, self.stop - self.start, self.start
 
 
-@dataclass(slots=True)
-class Regions:
-    """The stretches of a text that hold JSON or set out to, in their order.
+def choose(found: Sequence[Region], fits: Fits | None) -> Region | None:
+    """Return the answer: the value that fits best, objects before bare arrays of scalars, the last of equals.
 
-    `complete`: whether the search came to the end of the text. `thoughts`: the last that stand among them.
+    A broken stretch is more likely the answer if it is longer than that value; half as long if the value may be a draft
+    before it, and not at all if the value fits the schema and comes after it.
     """
 
-    found: list[Region]
-    complete: bool = False
-    thoughts: Thoughts | None = None
+    def rank(region: Region) -> tuple[FitRank, bool]:
+        value = region.value
+        nested = isinstance(value, list) and any(isinstance(item, CONTAINERS) for item in value)
+        return fits(value) if fits else FitRank(), bool(value) and (isinstance(value, dict) or nested)
 
-    def choose(self, fits: Fits | None) -> Region | None:
-        """Return the answer: the value that fits best, objects before bare arrays of scalars, the last of equals.
-
-        A broken stretch is more likely the answer if it is longer than that value; half as long if the value may be a
-        draft before it, and not at all if the value fits the schema and comes after it.
-        """
-
-        def rank(region: Region) -> tuple[FitRank, bool]:
-            value = region.value
-            nested = isinstance(value, list) and any(isinstance(item, CONTAINERS) for item in value)
-            return fits(value) if fits else FitRank(), bool(value) and (isinstance(value, dict) or nested)
-
-        good = max((each for each in reversed(self.found) if each.value is not MISSING), key=rank, default=None)
-        broken = max((each for each in self.found if each.value is MISSING), key=lambda each: each.weight, default=None)
-        if good is None or broken is None:
-            return good or broken
-        if good.start > broken.start and rank(good)[0].valid:
-            return good
-        fenced, length, start = broken.weight
-        return good if good.weight > (fenced, 2 * length if good.start < start else length, start) else broken
+    good = max((each for each in reversed(found) if each.value is not MISSING), key=rank, default=None)
+    broken = max((each for each in found if each.value is MISSING), key=lambda each: each.weight, default=None)
+    if good is None or broken is None:
+        return good or broken
+    if good.start > broken.start and rank(good)[0].valid:
+        return good
+    fenced, length, start = broken.weight
+    return good if good.weight > (fenced, 2 * length if good.start < start else length, start) else broken
 
 
 def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -353,9 +342,13 @@ def whole_value(text: str, start: int) -> Region | None:
     return Region(start=place, stop=read.stop, fenced=fence is not None, value=read.value)
 
 
-def find_regions(text: str, start: int) -> Regions:
-    """Find the outermost stretches of `text[start:]` that hold JSON or set out to, and stand in no thoughts."""
-    regions = Regions([])
+def find_regions(text: str, start: int) -> tuple[list[Region], bool, Thoughts | None]:
+    """Find the outermost stretches of `text[start:]` that hold JSON or set out to, in order, and stand in no thoughts.
+
+    Returns as well whether the search came to the end of the text, and the last thoughts that stand among them.
+    """
+    found: list[Region] = []
+    thoughts: Thoughts | None = None
     ahead = next_thoughts(text, start)
     position = start
     # what begins with a bracket sets out to be JSON, whatever follows
@@ -367,10 +360,9 @@ def find_regions(text: str, start: int) -> Regions:
             match = _PLACE.search(text, position)
         if ahead is not None and (match is None or ahead.start <= match.start()):
             # what closes unopened thoughts says that all before it were thoughts
-            regions = Regions(regions.found if ahead.opened else [], thoughts=ahead)
+            found, thoughts = found if ahead.opened else [], ahead
             if ahead.stop is None:
-                regions.complete = True
-                return regions
+                return found, True, thoughts
             position = ahead.stop
             continue
         if match is None:
@@ -383,9 +375,8 @@ def find_regions(text: str, start: int) -> Regions:
         else:  # up to where it breaks off it is JSON, and a fence there is a piece of a text
             end = text.find("```", read.stop) if fenced and read.stop is not None else -1
             position = closing(text, place, end if end >= 0 else len(text))
-        regions.found.append(Region(start=place, stop=position, fenced=fenced, value=read.value))
-    regions.complete = _PLACE.search(text, position) is None
-    return regions
+        found.append(Region(start=place, stop=position, fenced=fenced, value=read.value))
+    return found, _PLACE.search(text, position) is None, thoughts
 
 
 _BLANK = re.compile(r"([ \t\n\r]*+)(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
@@ -615,14 +606,13 @@ def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -
     if whole is not None:
         wrapped = _around(text, start, lead, whole)
         return _structured(ParsedOutput(whole.value, None, wrapped, text), whole.start)
-    regions = find_regions(text, start)
-    thoughts = regions.thoughts
+    found, complete, thoughts = find_regions(text, start)
     if thoughts is not None and thoughts.stop is None:
         message = f"the answer ends inside the model's thoughts: `{thoughts.mark.strip()}` is never closed"
         return _failed(text, FailureKind.TRUNCATED_JSON, message, thoughts.start)
-    region = regions.choose(fits)
+    region = choose(found, fits)
     if region is None:
-        where = "in the text" if regions.complete else "in what was searched of the text, which has too many brackets"
+        where = "in the text" if complete else "in what was searched of the text, which has too many brackets"
         ended = f"; the answer was cut (finish_reason={finish.reason})" if finish.cut else ""
         message = f"no JSON object or array {where}; it begins {_excerpt(text, start)}{ended}"
         return _failed(text, FailureKind.NO_JSON, message)
@@ -636,9 +626,9 @@ def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -
         message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
         return _failed(text, FailureKind.MALFORMED_JSON, message, place)
     wrapped = _around(text, start, lead or thoughts, region)
-    if len(regions.found) > 1:
+    if len(found) > 1:
         line, _ = line_column(text, region.start)
-        count = f"{'' if regions.complete else 'more than '}{len(regions.found)}"
+        count = f"{'' if complete else 'more than '}{len(found)}"
         wrapped[Wrapping.SEVERAL] = f"{count} JSON values in the text; took the one at line {line}"
     return ParsedOutput(region.value, None, wrapped, text)
 

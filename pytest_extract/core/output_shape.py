@@ -156,9 +156,7 @@ def _is_number(value: Json | Missing) -> TypeGuard[float]:
 _DECLARATIONS: Final[Mapping[str, Json]] = {
     "reducto": {
         "values": ["result[0]", "result", "$"],
-        "wrapper": {
-            "confidence": ["citations[0].granular_confidence.extract_confidence", "citations[0].confidence"],
-        },
+        "wrapper": {"confidence": ["citations[0].granular_confidence.extract_confidence", "citations[0].confidence"]},
     },
     "extend": {
         "values": ["output.value", "value"],

@@ -18,15 +18,7 @@ from pytest_extract.core.arguments import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema
-from pytest_extract.core.values import (
-    CONTAINERS,
-    MAX_DEPTH,
-    MISSING,
-    Json,
-    Missing,
-    canonical_json,
-    json_type,
-)
+from pytest_extract.core.values import CONTAINERS, MAX_DEPTH, MISSING, Json, Missing, canonical_json, json_type
 
 _CUT: Final = r"\w*length|max_\w*tokens|\w*context_window_exceeded|(?:token|error)_limit|incomplete"
 _REFUSED: Final = (
@@ -562,11 +554,7 @@ class ParsedOutput(NamedTuple):
 
 
 def parse_output(
-    output: object,
-    *,
-    repair: bool = False,
-    finish_reason: str | None = None,
-    fits: Fits | None = None,
+    output: object, *, repair: bool = False, finish_reason: str | None = None, fits: Fits | None = None
 ) -> ParsedOutput:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 

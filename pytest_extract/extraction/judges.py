@@ -207,12 +207,7 @@ def _entries(value: Json) -> Json:
 
 
 def _closed(properties: dict[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _read(name: str, question: Question, entries: Sequence[dict[str, Json]]) -> Decision:

@@ -14,15 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.documents import (
-    SHOWN_ELEMENTS,
-    Document,
-    DocumentError,
-    decode,
-    html_outline,
-    html_text,
-    html_with,
-)
+from pytest_extract.documents import SHOWN_ELEMENTS, Document, DocumentError, decode, html_outline, html_text, html_with
 from tests.cpu_time import cpu_seconds
 
 

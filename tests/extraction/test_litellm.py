@@ -14,14 +14,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.caching_judge import build_judge
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.litellm import LitellmExtractor, Retry, messages, schema_for_model
-from tests.llm_server import (
-    MODEL,
-    answer,
-    context_length,
-    empty,
-    filtered,
-    refused,
-)
+from tests.llm_server import MODEL, answer, context_length, empty, filtered, refused
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}}}
 
@@ -72,12 +65,7 @@ BILL = {
 
 
 def strict(**properties):
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*properties],
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def test_structured_mode_sends_a_strict_schema_in_place_of_the_prompt_s(llm_server):

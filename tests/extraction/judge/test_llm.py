@@ -12,24 +12,10 @@ from pytest_extract.core.engine.context import NoAnswer
 from pytest_extract.core.results import Alignment, JudgeAnswer, Status
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.extraction.caching_judge import build_judge
-from pytest_extract.extraction.judges import (
-    LlmJudge,
-    batch_of,
-    judge_messages,
-    quoted,
-    read_answers,
-)
+from pytest_extract.extraction.judges import LlmJudge, batch_of, judge_messages, quoted, read_answers
 from pytest_extract.extraction.litellm import Retry
 from tests.extraction.judge.questions import align, asked_of, by_rule, data_of, entry_for, equal
-from tests.llm_server import (
-    MODEL,
-    answer,
-    context_length,
-    failed,
-    refused,
-    server_error,
-    truncated,
-)
+from tests.llm_server import MODEL, answer, context_length, failed, refused, server_error, truncated
 
 FIFTY = [equal(f"Gold {n}", f"gold {n}" if n % 2 else f"other {n}") for n in range(50)]
 BY_TURNS = [float(n % 2) for n in range(50)]

@@ -197,8 +197,12 @@ def making(store: Path, keys: Collection[str]) -> Iterator[None]:
     until = time.monotonic() + LONGEST_WAIT_S
     with ExitStack() as held:
         with suppress(OSError, Timeout):
-            folder = _lock_folder()
-            for name in sorted(text_digest(f"{subject}\n{key}")[:32] for key in keys):
+            user = os.getuid() if hasattr(os, "getuid") else 0
+            folder = Path(tempfile.gettempdir()) / f"pytest-extract-{user}"
+            folder.mkdir(mode=0o700, exist_ok=True)
+            found = folder.lstat()
+            is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == user
+            for name in sorted(text_digest(f"{subject}\n{key}")[:32] for key in keys if is_ours):
                 lock = FileLock(folder / f"{name}.lock")
                 lock.acquire(timeout=max(0.0, until - time.monotonic()), poll_interval=POLL_S)
                 held.callback(_release, lock, folder / f"{name}.lock")
@@ -210,16 +214,6 @@ def _release(lock: BaseFileLock, path: Path) -> None:
     with suppress(OSError):  # Windows removes no open file
         path.unlink()
     lock.release()
-
-
-def _lock_folder() -> Path:
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    folder = Path(tempfile.gettempdir()) / f"pytest-extract-{user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user:
-        raise PermissionError(f"{folder} belongs to another user")
-    return folder
 
 
 def display_path(path: Path, root: Path) -> str:

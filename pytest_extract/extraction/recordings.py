@@ -240,12 +240,20 @@ class Recordings:
             return self.lookup(key) or self.store(key, call(), owned)
 
     def lookup(self, key: RecordingKey) -> Extraction | None:
-        """Return the fresh recording's output; None: call the extractor. Raises NotRecorded under `none`."""
+        """Return the fresh recording's output; None: call the extractor. Raises NotRecorded under `none`.
+
+        It is in the folder of its case, or in another (a case renamed, or with equal inputs): where the extractor can
+        be called, what another one has made for another case is not its output.
+        """
         if self.mode in {"off", "all"}:
             return None
-        path = self._find(key)
-        if path is not None:
+        path = self._path(key)
+        if path.exists():
             return read_recording(path).extraction()
+        for found in _readable(self.folder.glob(f"*/{path.name}")):
+            by = found.body.get("extractor")
+            if self.mode == "none" or key.extractor_digest is None or by in (None, key.extractor_digest):
+                return found.extraction()
         if self.mode == "none":
             raise NotRecorded(self.explain(key))
         return None
@@ -287,19 +295,6 @@ class Recordings:
 
     def _path(self, key: RecordingKey) -> Path:
         return self.folder / _slug(key.case) / f"{key.digest[:24]}.json"
-
-    def _find(self, key: RecordingKey) -> Path | None:
-        """Return the file of `key`: in its case's folder, or in another (a case renamed, or with equal inputs).
-
-        Where the extractor can be called, what another one has made for another case is not its output.
-        """
-        path = self._path(key)
-        if path.exists():
-            return path
-        anyones = key.extractor_digest is None or self.mode == "none"
-        by = (None, key.extractor_digest)
-        elsewhere = _readable(self.folder.glob(f"*/{path.name}"))
-        return next((found.path for found in elsewhere if anyones or found.body.get("extractor") in by), None)
 
     def _of_case(self, key: RecordingKey) -> Iterator[Recording]:
         found = _readable(sorted((self.folder / _slug(key.case)).glob("*.json")))

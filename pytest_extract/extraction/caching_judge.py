@@ -82,11 +82,6 @@ class Override:
     reason: str = ""
     by: str = ""
 
-    @property
-    def pair(self) -> str:
-        """Digest of the two values."""
-        return pair_key(self.gold, self.extracted)
-
 
 Overrides: TypeAlias = Mapping[tuple[str, str | None], Override]
 """People's verdicts by what they are about: the digest of a pair, and the instructions that they hold for."""
@@ -117,7 +112,8 @@ def load_overrides(path: Path) -> Overrides:
     for index, entry in enumerate(() if mistakes else entries or ()):
         scored = {name: value for name, value in entry.items() if name != "equal"}
         override = Override(**{"score": float(entry.get("equal", 0.0)), **scored})
-        if overrides.setdefault((override.pair, override.instructions), override) is not override:
+        about = pair_key(override.gold, override.extracted), override.instructions
+        if overrides.setdefault(about, override) is not override:
             mistakes.append(Mistake(source, (*steps, index), "the same pair has a verdict already"))
     if mistakes:
         raise CaseFileErrors(errors_of(mistakes, path))

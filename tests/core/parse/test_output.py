@@ -128,6 +128,7 @@ def test_a_syntax_error_is_told_rather_than(text):
 
 
 def test_a_bare_value_is_kept_beside_its_failure():
+    assert parse_output(b"42").value == 42
     assert parse_output('"{\\"a\\": 1}"').value == '{"a": 1}'
     fenced = parse_output("```json\n42\n```")
     assert (fenced.value, fenced.notes) == (42, ("JSON taken from a fenced block",))

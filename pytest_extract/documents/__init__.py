@@ -222,18 +222,18 @@ class Document:
                 self._read.pop(name, None)
 
     def _read_pages(self) -> tuple[str, ...]:
-        name = str(self.path or "the document")
         if self.media_type == _PDF:
+            name = str(self.path or "the document")
             read = partial(pdf_pages, self.bytes, name, max_pages=MAX_PAGES, max_text=MAX_TEXT)
             return stored_pages(self.sha256, read)
         is_textual = self.media_type.startswith("text/") or self.media_type in _TEXTUAL
         if self._inline is None and (not is_textual or (self.media_type == _OTHER and b"\0" in self.bytes)):
             raise DocumentError(
-                f"{name}: {self.media_type} has no text; hand `document.data_url` to a model that can see or hear"
+                f"{self.path}: {self.media_type} has no text; hand `document.data_url` to a model that can see or hear"
                 " it, or read `document.bytes` with a library that knows it"
             )
         text = self.source_text
-        return (html_text(text, name) if self.media_type in HTML else text,)
+        return (html_text(text, str(self.path or "the document")) if self.media_type in HTML else text,)
 
 
 # --- bytes -> text
@@ -386,11 +386,7 @@ def html_outline(source: str, text: str) -> Outline | None:
     for event, element in _seen(_parsed(source)):
         inside = open_[-1][1]
         if event == "start" and element.tag in SHOWN_ELEMENTS and len(open_) <= _MOST_LEVELS:
-            given = [element.get(name) if element.tag in _CELLS else None for name in ("colspan", "rowspan")]
-            # of a number with very many digits, the first tell enough
-            spans = [
-                min(int(each[:9]) or 1, _MOST_SPAN) if each and re.fullmatch("[0-9]+", each) else 1 for each in given
-            ]
+            spans = [_span(element.get(name)) if element.tag in _CELLS else 1 for name in ("colspan", "rowspan")]
             inside.append(["div" if element.tag == "title" else element.tag, *spans])
             open_.append((element, inside[-1]))
             elements += 1
@@ -411,6 +407,11 @@ def html_outline(source: str, text: str) -> Outline | None:
 def _letters(text: str) -> list[int]:
     """Return the offsets of the characters that are no space: only these are the same in a page and in its text."""
     return [at for at, char in enumerate(text) if not char.isspace()]
+
+
+def _span(text: str | None) -> int:
+    """Return the columns or rows that a cell spans; of a number with very many digits, the first tell enough."""
+    return min(int(text[:9]) or 1, _MOST_SPAN) if text is not None and text.isascii() and text.isdigit() else 1
 
 
 def html_with(source: str, text: str, edits: Sequence[tuple[int, int, str]]) -> str | None:

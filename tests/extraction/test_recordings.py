@@ -265,16 +265,6 @@ def test_any_json_survives_the_file(tmp_path_factory, value):
     assert json.dumps(replay(folder).output) == json.dumps(value)
 
 
-def test_an_output_that_cannot_be_recorded_is_none_the_less_an_output(tmp_path):
-    folder = tmp_path / "file"
-    folder.write_text("")
-    told = []
-    got = Recordings(folder, "once", on_write_error=told.append).obtain(KEY, lambda: OUTPUT)
-    assert dataclasses.replace(got, notes=()) == OUTPUT
-    assert [f"not recorded: {error}" for error in told] == [*got.notes]
-    assert told[0].path.parents[1] == folder
-
-
 # --- secrets
 
 SECRET = SECRETS["openai, project"]

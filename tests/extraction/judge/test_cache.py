@@ -140,15 +140,6 @@ def test_no_secret_is_kept(tmp_path, monkeypatch):
     assert {place for place, _, _ in secrets.TALLY.taken()} == {"kept judge answer"}
 
 
-def test_an_answer_that_cannot_be_written_counts_and_is_told(tmp_path):
-    (tmp_path / "file").write_text("")
-    rule, told = Rule(), []
-    judge = build_judge(user=rule, folder=tmp_path / "file", on_write_error=told.append)
-    assert scores(judge([AB]) + judge([AB])) == [1.0, 1.0]
-    assert len(rule.asked) == len(told) == 1
-    assert told[0].path.parents[1] == tmp_path / "file"
-
-
 REFUSED = {
     "nobody": ({}, "--extract-judge-model"),
     "not callable": ({"user": 3}, "cannot be called"),

@@ -111,13 +111,11 @@ def test_a_file_that_went_away_is_an_error_with_its_name(tmp_path):
         ("a.md", "# one", "# one"),
         ("unknown", "words", "words"),
         ("a.txt", "a\r\nb\r\n", "a\nb\n"),  # the lines end alike however the file ends them
-        ("latin.txt", "Zürich".encode("latin-1"), "Zürich"),
     ],
 )
 def test_kinds_with_a_text(file_of, name, content, text):
     document = file_of(name, content)
     assert document.text == text
-    assert document.encoding == ("latin-1" if name == "latin.txt" else "utf-8")
     assert document.source_text == ("<p>one</p>\n" if name == "a.html" else text)
 
 

@@ -6,7 +6,7 @@ import base64
 import encodings.aliases
 import hashlib
 import itertools
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -89,12 +89,8 @@ def test_a_document_is_read_when_asked_for_and_once(file_of):
 
 def test_threads_that_ask_together_get_one_reading(file_of):
     document = file_of("a.txt", "x" * 100_000)
-    seen = []
-    threads = [threading.Thread(target=lambda: seen.append(document.bytes)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(lambda _: document.bytes, range(8)))
     assert len({id(data) for data in seen}) == 1
 
 

@@ -7,7 +7,7 @@ import datetime as dt
 import functools
 import json
 import math
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
 from types import SimpleNamespace
@@ -119,13 +119,8 @@ def test_a_shared_loop_serves_all_calls_and_several_threads():
         await asyncio.sleep(0)
         return document
 
-    with closing(BackgroundLoop()) as loop:
-        threads = [threading.Thread(target=call, args=(which,), kwargs={"loop": loop}) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        call(which, loop=loop)
+    with closing(BackgroundLoop()) as loop, ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: call(which, loop=loop), range(5)))
     assert (len(loops), len(set(loops)), loops[0].is_closed()) == (5, 1, True)
 
 

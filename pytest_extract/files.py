@@ -10,6 +10,7 @@ temporary files, because a store may be read-only, or in git; the system frees t
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import tempfile
@@ -17,15 +18,15 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Final, TextIO
+from typing import IO, TYPE_CHECKING, BinaryIO, Final, TextIO, TypeVar
 
-from pytest_extract.core.values import text_digest
-from pytest_extract.errors import NotWritten
+from pytest_extract.core.values import Json, text_digest
+from pytest_extract.errors import NotWritten, StoreError
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-
+T = TypeVar("T")
 MOST_BYTES: Final = 64 * 1024**2
 """Largest case file, schema, gold, prompt, recording, or the like."""
 MOST_BULK_BYTES: Final = 2 * 1024**3
@@ -102,10 +103,20 @@ def write_bytes_atomic(path: Path, write: Callable[[IO[bytes]], object]) -> None
 def _replace(path: Path, write: Callable[[TextIO], object]) -> None:
     _check_place(path)
     target = Path(os.path.realpath(path))
-    with _scratch(target, write) as scratch:
+    # a file of tempfile is readable by its owner only
+    scratch = target.parent / f".pytest-extract-{os.urandom(8).hex()}.tmp"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with scratch.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+            write(file)
         with suppress(OSError):  # nothing is there yet, or the file system has no such rights
             scratch.chmod(stat.S_IMODE(target.stat().st_mode))
         scratch.replace(target)
+    except OSError as error:
+        raise NotWritten(target, error) from error
+    finally:
+        with suppress(OSError):  # it has taken its place, or could not be made
+            scratch.unlink()
 
 
 def check_file(path: Path) -> None:
@@ -142,41 +153,29 @@ def check_folder(folder: Path) -> None:
                 place.rmdir()
 
 
-def write_once(path: Path, text: str) -> bool:
-    """Write `text` (UTF-8) to `path` unless it exists; whether this call wrote it. The first of many writers wins.
-
-    Raises NotWritten when it cannot be written.
-    """
-    with _scratch(path, lambda file: file.write(text)) as scratch:
-        try:
-            os.link(scratch, path)
-        except FileExistsError:
-            return False
-        except OSError:  # no hard links on this file system: exclusive creation, whole but for a crash within it
-            try:
-                with path.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-                    file.write(text)
-            except FileExistsError:
-                return False
-        return True
+# --- what is kept between runs: recordings, answers of judges, texts of documents
 
 
-@contextmanager
-def _scratch(path: Path, write: Callable[[TextIO], object]) -> Iterator[Path]:
-    """Give a temporary file beside `path` that `write` has filled, and remove it where it is still there at the end."""
-    scratch: Path | None = None
+def read_kept(path: Path, what: str, read: Callable[[Json], T]) -> T:
+    """Return what `read` makes of a kept JSON file; StoreError, also for one that is damaged."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # a file of tempfile is readable by its owner only
-        scratch = path.parent / f".pytest-extract-{os.urandom(8).hex()}.tmp"
-        with scratch.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-            write(file)
-        yield scratch
-    except OSError as error:
-        raise NotWritten(path, error) from error
-    finally:
-        if scratch is not None:
-            scratch.unlink(missing_ok=True)
+        return read(json.loads(read_regular_text(path)))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(
+            f"{path}: no {what} that can be read ({type(error).__name__}: {error}); delete it, or record it again with "
+            "--extract-record=all"
+        ) from error
+
+
+def keep(path: Path, text: str, on_write_error: Callable[[NotWritten], None] | None = None) -> NotWritten | None:
+    """Write a file that is kept; return, and tell, why it cannot be: what was paid for counts all the same."""
+    try:
+        write_atomic(path, text)
+    except NotWritten as error:
+        if on_write_error is not None:
+            on_write_error(error)
+        return error
+    return None
 
 
 POLL_S: Final = 0.01
@@ -198,8 +197,12 @@ def making(store: Path, keys: Collection[str]) -> Iterator[None]:
     until = time.monotonic() + LONGEST_WAIT_S
     with ExitStack() as held:
         with suppress(OSError, Timeout):
-            folder = _lock_folder()
-            for name in sorted(text_digest(f"{subject}\n{key}")[:32] for key in keys):
+            user = os.getuid() if hasattr(os, "getuid") else 0
+            folder = Path(tempfile.gettempdir()) / f"pytest-extract-{user}"
+            folder.mkdir(mode=0o700, exist_ok=True)
+            found = folder.lstat()
+            is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == user
+            for name in sorted(text_digest(f"{subject}\n{key}")[:32] for key in keys if is_ours):
                 lock = FileLock(folder / f"{name}.lock")
                 lock.acquire(timeout=max(0.0, until - time.monotonic()), poll_interval=POLL_S)
                 held.callback(_release, lock, folder / f"{name}.lock")
@@ -211,16 +214,6 @@ def _release(lock: BaseFileLock, path: Path) -> None:
     with suppress(OSError):  # Windows removes no open file
         path.unlink()
     lock.release()
-
-
-def _lock_folder() -> Path:
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    folder = Path(tempfile.gettempdir()) / f"pytest-extract-{user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user:
-        raise PermissionError(f"{folder} belongs to another user")
-    return folder
 
 
 def display_path(path: Path, root: Path) -> str:

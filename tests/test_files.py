@@ -16,12 +16,11 @@ from pytest_extract.cli.compare import read_side
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.extraction.recordings import read_recording
-from pytest_extract.files import check_file, check_folder, read_regular, read_regular_text, write_atomic, write_once
+from pytest_extract.files import check_file, check_folder, read_regular, read_regular_text, write_atomic
 from pytest_extract.regression.baseline import read_baseline
 from pytest_extract.results import read_results
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions, links and pipes")
-both = pytest.mark.parametrize("write", [write_atomic, write_once])
 
 
 def names(folder):
@@ -31,20 +30,12 @@ def names(folder):
 # --- written
 
 
-@pytest.mark.parametrize("links", [True, False])
-def test_the_last_writer_wins_or_the_first(tmp_path, monkeypatch, links):
-    def refuse(*_):
-        raise OSError("no hard links here")
-
-    if not links:
-        monkeypatch.setattr(os, "link", refuse)
-    last, first = tmp_path / "deep/er/last.json", tmp_path / "deep/er/first.json"
-    write_atomic(last, "one")
-    write_atomic(last, "two\n\ud800")
-    assert write_once(first, "one\n") is True
-    assert write_once(first, "two") is False
-    assert (last.read_bytes(), first.read_bytes()) == (b"two\n\xed\xa0\x80", b"one\n")
-    assert names(last.parent) == ["first.json", "last.json"]
+def test_the_last_writer_wins(tmp_path):
+    path = tmp_path / "deep/er/last.json"
+    write_atomic(path, "one")
+    write_atomic(path, "two\n\ud800")
+    assert path.read_bytes() == b"two\n\xed\xa0\x80"
+    assert names(path.parent) == ["last.json"]
 
 
 @posix
@@ -74,13 +65,12 @@ def test_a_pipe_or_a_device_is_neither_written_into_nor_replaced(tmp_path, write
     assert pipe.is_fifo()
 
 
-@both
-def test_a_writer_that_fails_leaves_nothing(tmp_path, write):
+def test_a_writer_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(TypeError):
-        write(tmp_path / "a.json", 3)
+        write_atomic(tmp_path / "a.json", 3)
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"a\.json: cannot be written"):
-        write(tmp_path / "file" / "a.json", "x")
+        write_atomic(tmp_path / "file" / "a.json", "x")
     (tmp_path / "folder").mkdir()
     with pytest.raises(StoreError, match="folder: cannot be written"):
         write_atomic(tmp_path / "folder", "x")

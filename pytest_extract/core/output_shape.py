@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard
@@ -156,9 +156,7 @@ def _is_number(value: Json | Missing) -> TypeGuard[float]:
 _DECLARATIONS: Final[Mapping[str, Json]] = {
     "reducto": {
         "values": ["result[0]", "result", "$"],
-        "wrapper": {
-            "confidence": ["citations[0].granular_confidence.extract_confidence", "citations[0].confidence"],
-        },
+        "wrapper": {"confidence": ["citations[0].granular_confidence.extract_confidence", "citations[0].confidence"]},
     },
     "extend": {
         "values": ["output.value", "value"],
@@ -224,14 +222,14 @@ def unwrap(output: Json, shape: OutputShape | None, reported: ReportedMetadata |
         if shape.wrapper:
             value = reader.unwrapped(value, ())
         else:
-            reader.read_beside(value, (output, shape.confidence), (output, shape.citations))
+            reader.read_beside(value, output, output)
         if not reader.found and not reader.problems:
             notes.append("`confidence`: no confidence and no citation stands where the declared shape has them")
     if reported is not None:
-        reader.shape = OutputShape()  # what the output has its own scale for, an extractor reports from 0 to 1
+        reader.shape = _BESIDE  # what the output has its own scale for, an extractor reports from 0 to 1
         for given in (reported.confidence, reported.citations):
             reader.problems += _unknown_places(value, given)
-        reader.read_beside(value, (reported.confidence, _BESIDE), (reported.citations, _BESIDE))
+        reader.read_beside(value, reported.confidence, reported.citations)
     if problems := reader.problems:
         told = "; ".join(first_of(problems, 3))
         notes.append(f"`confidence`: {len(problems):,} cannot be read: {told}")
@@ -256,7 +254,8 @@ def undeclared_shape(output: Json, gold: Json) -> str | None:
     return None
 
 
-_BESIDE: Final = (PathTemplate((), "step"), PathTemplate((), "key"))
+_BY_PATH: Final = (PathTemplate((), "step"), PathTemplate((), "key"))
+_BESIDE: Final = OutputShape(confidence=_BY_PATH, citations=_BY_PATH)
 """Where what an extractor reports for a value stands in what it returned beside its output."""
 
 
@@ -282,18 +281,14 @@ class _ShapeReader:
         self._add(place, *(_first(each.find(value, place) for each in listed) for listed in places))
         return self.unwrapped(value[key], path)
 
-    def read_beside(
-        self,
-        value: Json,
-        confidences: tuple[Json, Sequence[PathTemplate]],
-        citations: tuple[Json, Sequence[PathTemplate]],
-    ) -> None:
-        """Look for every value in what stands beside the values: a root, and the places of a value in it."""
+    def read_beside(self, value: Json, confidences: Json, citations: Json) -> None:
+        """Look for every value in what stands beside the values, from the roots of their places."""
+        roots = (confidences, self.shape.confidence), (citations, self.shape.citations)
         for path, node in iter_leaves(value, containers=True):
             is_key = isinstance(value, dict) and len(path) > 1 and path_text(path) in value  # and so means no path
             confidence, cited = (
                 _first(place.find(root, path) for place in places if not (place.by == "key" and is_key))
-                for root, places in (confidences, citations)
+                for root, places in roots
             )
             if isinstance(node, dict | list):  # an object may hold what is reported for the values inside
                 confidence = confidence if _is_number(confidence) else MISSING

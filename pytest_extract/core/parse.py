@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -18,15 +18,7 @@ from pytest_extract.core.arguments import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema
-from pytest_extract.core.values import (
-    CONTAINERS,
-    MAX_DEPTH,
-    MISSING,
-    Json,
-    Missing,
-    canonical_json,
-    json_type,
-)
+from pytest_extract.core.values import CONTAINERS, MAX_DEPTH, MISSING, Json, Missing, canonical_json, json_type
 
 _CUT: Final = r"\w*length|max_\w*tokens|\w*context_window_exceeded|(?:token|error)_limit|incomplete"
 _REFUSED: Final = (
@@ -256,37 +248,26 @@ class Region:
         return self.fenced, self.stop - self.start, self.start
 
 
-@dataclass(slots=True)
-class Regions:
-    """The stretches of a text that hold JSON or set out to, in their order.
+def choose(found: Sequence[Region], fits: Fits | None) -> Region | None:
+    """Return the answer: the value that fits best, objects before bare arrays of scalars, the last of equals.
 
-    `complete`: whether the search came to the end of the text. `thoughts`: the last that stand among them.
+    A broken stretch is more likely the answer if it is longer than that value; half as long if the value may be a draft
+    before it, and not at all if the value fits the schema and comes after it.
     """
 
-    found: list[Region]
-    complete: bool = False
-    thoughts: Thoughts | None = None
+    def rank(region: Region) -> tuple[FitRank, bool]:
+        value = region.value
+        nested = isinstance(value, list) and any(isinstance(item, CONTAINERS) for item in value)
+        return fits(value) if fits else FitRank(), bool(value) and (isinstance(value, dict) or nested)
 
-    def choose(self, fits: Fits | None) -> Region | None:
-        """Return the answer: the value that fits best, objects before bare arrays of scalars, the last of equals.
-
-        A broken stretch is more likely the answer if it is longer than that value; half as long if the value may be a
-        draft before it, and not at all if the value fits the schema and comes after it.
-        """
-
-        def rank(region: Region) -> tuple[FitRank, bool]:
-            value = region.value
-            nested = isinstance(value, list) and any(isinstance(item, CONTAINERS) for item in value)
-            return fits(value) if fits else FitRank(), bool(value) and (isinstance(value, dict) or nested)
-
-        good = max((each for each in reversed(self.found) if each.value is not MISSING), key=rank, default=None)
-        broken = max((each for each in self.found if each.value is MISSING), key=lambda each: each.weight, default=None)
-        if good is None or broken is None:
-            return good or broken
-        if good.start > broken.start and rank(good)[0].valid:
-            return good
-        fenced, length, start = broken.weight
-        return good if good.weight > (fenced, 2 * length if good.start < start else length, start) else broken
+    good = max((each for each in reversed(found) if each.value is not MISSING), key=rank, default=None)
+    broken = max((each for each in found if each.value is MISSING), key=lambda each: each.weight, default=None)
+    if good is None or broken is None:
+        return good or broken
+    if good.start > broken.start and rank(good)[0].valid:
+        return good
+    fenced, length, start = broken.weight
+    return good if good.weight > (fenced, 2 * length if good.start < start else length, start) else broken
 
 
 def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -303,11 +284,7 @@ def _finite(token: str) -> float:
     return number
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
+STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_finite)
 
 
 def read_at(text: str, start: int) -> Reading:
@@ -357,9 +334,13 @@ def whole_value(text: str, start: int) -> Region | None:
     return Region(start=place, stop=read.stop, fenced=fence is not None, value=read.value)
 
 
-def find_regions(text: str, start: int) -> Regions:
-    """Find the outermost stretches of `text[start:]` that hold JSON or set out to, and stand in no thoughts."""
-    regions = Regions([])
+def find_regions(text: str, start: int) -> tuple[list[Region], bool, Thoughts | None]:
+    """Find the outermost stretches of `text[start:]` that hold JSON or set out to, in order, and stand in no thoughts.
+
+    Returns as well whether the search came to the end of the text, and the last thoughts that stand among them.
+    """
+    found: list[Region] = []
+    thoughts: Thoughts | None = None
     ahead = next_thoughts(text, start)
     position = start
     # what begins with a bracket sets out to be JSON, whatever follows
@@ -371,10 +352,9 @@ def find_regions(text: str, start: int) -> Regions:
             match = _PLACE.search(text, position)
         if ahead is not None and (match is None or ahead.start <= match.start()):
             # what closes unopened thoughts says that all before it were thoughts
-            regions = Regions(regions.found if ahead.opened else [], thoughts=ahead)
+            found, thoughts = found if ahead.opened else [], ahead
             if ahead.stop is None:
-                regions.complete = True
-                return regions
+                return found, True, thoughts
             position = ahead.stop
             continue
         if match is None:
@@ -387,9 +367,8 @@ def find_regions(text: str, start: int) -> Regions:
         else:  # up to where it breaks off it is JSON, and a fence there is a piece of a text
             end = text.find("```", read.stop) if fenced and read.stop is not None else -1
             position = closing(text, place, end if end >= 0 else len(text))
-        regions.found.append(Region(start=place, stop=position, fenced=fenced, value=read.value))
-    regions.complete = _PLACE.search(text, position) is None
-    return regions
+        found.append(Region(start=place, stop=position, fenced=fenced, value=read.value))
+    return found, _PLACE.search(text, position) is None, thoughts
 
 
 _BLANK = re.compile(r"([ \t\n\r]*+)(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
@@ -405,7 +384,6 @@ class SyntaxProblem(ValueError):
     def __init__(self, kind: FailureKind, message: str, position: int) -> None:
         super().__init__(message)
         self.kind = kind
-        self.message = message
         self.position = position
 
 
@@ -576,11 +554,7 @@ class ParsedOutput(NamedTuple):
 
 
 def parse_output(
-    output: object,
-    *,
-    repair: bool = False,
-    finish_reason: str | None = None,
-    fits: Fits | None = None,
+    output: object, *, repair: bool = False, finish_reason: str | None = None, fits: Fits | None = None
 ) -> ParsedOutput:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 
@@ -620,14 +594,13 @@ def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -
     if whole is not None:
         wrapped = _around(text, start, lead, whole)
         return _structured(ParsedOutput(whole.value, None, wrapped, text), whole.start)
-    regions = find_regions(text, start)
-    thoughts = regions.thoughts
+    found, complete, thoughts = find_regions(text, start)
     if thoughts is not None and thoughts.stop is None:
         message = f"the answer ends inside the model's thoughts: `{thoughts.mark.strip()}` is never closed"
         return _failed(text, FailureKind.TRUNCATED_JSON, message, thoughts.start)
-    region = regions.choose(fits)
+    region = choose(found, fits)
     if region is None:
-        where = "in the text" if regions.complete else "in what was searched of the text, which has too many brackets"
+        where = "in the text" if complete else "in what was searched of the text, which has too many brackets"
         ended = f"; the answer was cut (finish_reason={finish.reason})" if finish.cut else ""
         message = f"no JSON object or array {where}; it begins {_excerpt(text, start)}{ended}"
         return _failed(text, FailureKind.NO_JSON, message)
@@ -641,9 +614,9 @@ def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -
         message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
         return _failed(text, FailureKind.MALFORMED_JSON, message, place)
     wrapped = _around(text, start, lead or thoughts, region)
-    if len(regions.found) > 1:
+    if len(found) > 1:
         line, _ = line_column(text, region.start)
-        count = f"{'' if regions.complete else 'more than '}{len(regions.found)}"
+        count = f"{'' if complete else 'more than '}{len(found)}"
         wrapped[Wrapping.SEVERAL] = f"{count} JSON values in the text; took the one at line {line}"
     return ParsedOutput(region.value, None, wrapped, text)
 
@@ -672,8 +645,8 @@ def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> 
     if repair and value is not MISSING:
         return ParsedOutput(value, None, {Wrapping.REPAIRED: reader.notes()}, text)
     if finish.cut and region.stop == len(text):
-        return _ended_early(text, finish, problem.message)
-    return _failed(text, problem.kind, problem.message, problem.position)
+        return _ended_early(text, finish, str(problem))
+    return _failed(text, problem.kind, str(problem), problem.position)
 
 
 def _structured(parsed: ParsedOutput, place: int = 0) -> ParsedOutput:

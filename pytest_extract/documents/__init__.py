@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from pytest_extract.documents.pdf import Box, DocumentError, Span, pdf_boxes, pdf_pages, stored_pages
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
 
-__all__ = ("MEDIA_TYPES", "Box", "Document", "DocumentError", "media_type_of")
+__all__ = ("MEDIA_TYPES", "Box", "Document", "DocumentError")
 
 T = TypeVar("T")
 
@@ -59,11 +59,6 @@ _TEXTUAL: Final = frozenset(
 )
 
 
-def media_type_of(name: str) -> str:
-    """Return the media type of a file's suffix; `application/octet-stream` for an unknown one."""
-    return MEDIA_TYPES.get(os.path.splitext(name)[1].lower(), _OTHER)  # noqa: PTH122 - ten thousand times, faster
-
-
 class Document:
     """A document by path, or an inline text.
 
@@ -76,7 +71,8 @@ class Document:
     ) -> None:
         if (path is None) == (text is None):
             raise TypeError("a document has either a path or a text")
-        self.media_type: Final = media_type or ("text/plain" if path is None else media_type_of(str(path)))
+        suffix = ".txt" if path is None else os.path.splitext(path)[1].lower()  # noqa: PTH122 - a thousand times, faster
+        self.media_type: Final = media_type or MEDIA_TYPES.get(suffix, _OTHER)
         self._path = None if path is None else Path(path)
         self._inline = text
         self._reader: Callable[[Document], str | None] | None = None
@@ -143,24 +139,21 @@ class Document:
         Raises DocumentError for images, audio and other kinds, which have none. What a reader of the project gives
         (`read_by`) stands in place of it.
         """
-        given = self.given_text
-        if given is not None:
-            return given
-        return self.once("text", lambda: "\f".join(self.pages) if self.media_type == _PDF else self._read_text())
+        return self.once("text", lambda: "\f".join(self.pages))
 
     @property
     def pages(self) -> tuple[str, ...]:
         """The text of each page of a PDF; every other text is one page."""
-        if self.media_type != _PDF:
-            return (self.text,)
         given = self.given_text
-        return self.once("pages", self._read_pages) if given is None else tuple(given.split("\f"))
+        if given is None:
+            return self.once("pages", self._read_pages)
+        return tuple(given.split("\f")) if self.media_type == _PDF else (given,)
 
     @property
     def pages_read(self) -> int | None:
         """The number of pages of a PDF whose text was read; None of others."""
         pages = self._read.get("pages")
-        return None if pages is None else len(pages)
+        return None if pages is None or self.media_type != _PDF else len(pages)
 
     def read_by(self, reader: Callable[[Document], str | None]) -> None:
         """Let `reader` give the text (a form feed between the pages of a PDF), or None for the document's own.
@@ -228,7 +221,11 @@ class Document:
             for name in ("bytes", "text", "pages", "decoded", "evidence", "given"):
                 self._read.pop(name, None)
 
-    def _read_text(self) -> str:
+    def _read_pages(self) -> tuple[str, ...]:
+        if self.media_type == _PDF:
+            name = str(self.path or "the document")
+            read = partial(pdf_pages, self.bytes, name, max_pages=MAX_PAGES, max_text=MAX_TEXT)
+            return stored_pages(self.sha256, read)
         is_textual = self.media_type.startswith("text/") or self.media_type in _TEXTUAL
         if self._inline is None and (not is_textual or (self.media_type == _OTHER and b"\0" in self.bytes)):
             raise DocumentError(
@@ -236,14 +233,7 @@ class Document:
                 " it, or read `document.bytes` with a library that knows it"
             )
         text = self.source_text
-        if self.media_type in HTML:
-            return html_text(text, str(self.path or "the document"))
-        return text
-
-    def _read_pages(self) -> tuple[str, ...]:
-        name = str(self.path or "the document")
-        read = partial(pdf_pages, self.bytes, name, max_pages=MAX_PAGES, max_text=MAX_TEXT)
-        return stored_pages(self.sha256, read)
+        return (html_text(text, str(self.path or "the document")) if self.media_type in HTML else text,)
 
 
 # --- bytes -> text

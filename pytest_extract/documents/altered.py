@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -19,6 +19,7 @@ from pytest_extract.core.metrics.numbers import LOCALES, read_written
 from pytest_extract.core.values import FieldPath, Json, is_number, iter_leaves, short_repr, value_at
 from pytest_extract.core.words import listed
 from pytest_extract.documents import HTML, Document, DocumentError, html_with
+from pytest_extract.documents.pdf import pdf_page_sizes, pdf_scanned, pdf_with_pages, pdf_without
 
 if TYPE_CHECKING:
     from pytest_extract.documents.evidence import TextLocation
@@ -111,7 +112,12 @@ def _without(document: Document, how: str, gold: Json) -> bytes:
         raise DocumentError(f"{shown} stands nowhere in the document, so it cannot be taken out")
     left = document
     for _ in range(_MOST_ROUNDS):  # a value that stands there exactly is looked for in no other notation
-        left = _with_content(document, _blanked(left, places))
+        if document.media_type == _PDF:
+            spans = [((each.page or 1) - 1, each.start, each.end) for each in places]
+            data = pdf_without(left.bytes, str(left.path), spans)
+        else:
+            data = _rewritten(left, {place: " " * len(place.quote) for place in places})
+        left = _with_content(document, data)
         places = _places(left, value) if left.text.strip() else ()
         if not places:
             break
@@ -121,16 +127,6 @@ def _without(document: Document, how: str, gold: Json) -> bytes:
     if lost:
         raise DocumentError(f"{shown} cannot be taken out of the document alone: {listed(lost)} would go")
     return left.bytes
-
-
-def _blanked(document: Document, places: Sequence[TextLocation]) -> bytes:
-    if document.media_type != _PDF:
-        return _rewritten(document, {place: " " * len(place.quote) for place in places})
-    from pytest_extract.documents.pdf import pdf_without
-
-    return pdf_without(
-        document.bytes, str(document.path), [((each.page or 1) - 1, each.start, each.end) for each in places]
-    )
 
 
 def _with_content(document: Document, data: bytes) -> Document:
@@ -191,8 +187,6 @@ def _rewritten(document: Document, new: Mapping[TextLocation, str]) -> bytes:
 
 def _with_pages_shuffled(document: Document, _how: str, _gold: Json) -> bytes:
     """Put the pages of a PDF into another order, always the same one."""
-    from pytest_extract.documents.pdf import pdf_page_sizes, pdf_with_pages
-
     _of_pdf(document)
     count = len(pdf_page_sizes(document.bytes, str(document.path)))
     if count < 2:
@@ -205,8 +199,6 @@ def _with_pages_shuffled(document: Document, _how: str, _gold: Json) -> bytes:
 
 def _scanned(document: Document, how: str, _gold: Json) -> bytes:
     """Make pages of a PDF pictures without text."""
-    from pytest_extract.documents.pdf import pdf_scanned
-
     _of_pdf(document)
     return pdf_scanned(document.bytes, str(document.path), dpi=int(how.removesuffix("dpi")))
 

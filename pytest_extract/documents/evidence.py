@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, TypeAlias
 from pytest_extract.core.metrics.dates import MONTHS, full_year, read_ordered
 from pytest_extract.core.metrics.numbers import LOCALES, PERCENT, currency_of, read_digits, scale_of
 from pytest_extract.core.metrics.quantity import read_unit
-from pytest_extract.core.values import FieldPath, Json, Step, is_number, iter_leaves, short_repr
+from pytest_extract.core.values import FieldPath, Json, is_number, iter_leaves, short_repr
 from pytest_extract.core.words import first_of
 from pytest_extract.documents import Box, Document, DocumentError
 
@@ -154,22 +154,30 @@ class _TextIndex:
         self._pages = tuple(pages)
         self._text = "\f".join(pages)
         self._page_starts = list(accumulate((len(page) + 1 for page in pages), initial=0))[:-1]
+        self._line_ends = [[end.start() for end in re.finditer("\n", page)] for page in pages]
         self.folded = _folded_text(self._text)
         self.known: dict[Hashable, Evidence | None] = {}
 
     def evidence(self, value: Json, most: int, *, nearest: bool) -> Evidence | None:
-        """Return where a value stands; None for one that is not searched for."""
-        found = self.find(value)
-        if found is None:
+        """Return where a text or a number stands; None for a value that is not searched for."""
+        wanted = _folded_text(value).text.strip() if isinstance(value, str) else ""
+        if isinstance(value, str):
+            if not wanted or len(value) > LONGEST_SEARCHED:
+                return None
+            days = date_keys(value)
+            keys = days or _keys_of(value)
+            found = self._find_text(value, wanted, keys, is_date=bool(days))
+        elif (key := number_key(value)) is not None:
+            keys = [key]
+            found = self._notations.get(key) or self._in_table_units(key)
+        else:
             return None
         if found:
             return Evidence(locations=tuple(self.location(span, value) for span in found[:most]), count=len(found))
-        similar = self.nearest(value) if nearest else None
+        similar = None
+        if nearest:
+            similar = self._nearest_notation(keys) if keys else self._nearest_text(wanted)
         return Evidence(nearest=None if similar is None else self.location(similar[0], value, similar[1]))
-
-    @cached_property
-    def _line_ends(self) -> list[list[int]]:
-        return [[end.start() for end in re.finditer("\n", page)] for page in self._pages]
 
     @cached_property
     def _letters(self) -> _DerivedText:
@@ -178,11 +186,14 @@ class _TextIndex:
     @cached_property
     def _notations(self) -> dict[str, list[Span]]:
         """The places of numbers and dates by what they can mean."""
-        return _by_key(chain(numbers_in(self._text), dates_in(self._text)))
+        dates = ((*found.span(), _date_keys(found[0])) for found in _DATE.finditer(self._text))
+        return _by_key(chain(numbers_in(self._text), dates))
 
     @cached_property
     def _table_units(self) -> dict[str, list[Span]]:
-        return _by_key(table_units_in(self._text))
+        """The places that say in which unit tables are ("in millions"), by the unit as a number."""
+        found = _TABLE_UNIT.finditer(self._text)
+        return _by_key((*unit.span(1), [plain_number("1", _TABLE_UNITS[unit[1].lower()])]) for unit in found)
 
     def location(self, span: Span, value: Json, similarity: float = 1.0) -> TextLocation:
         """Return the place of a part of the text, which ends with its page."""
@@ -206,14 +217,6 @@ class _TextIndex:
         text = value if isinstance(value, str) else repr(value).removesuffix(".0")
         return self._text[slice(*span)].split() == text.split()
 
-    def find(self, value: Json) -> list[Span] | None:
-        """Return where a text or a number stands, in order; None for another value."""
-        if isinstance(value, str):
-            wanted = _folded_text(value).text.strip()
-            return self._find_text(value, wanted) if wanted and len(value) <= LONGEST_SEARCHED else None
-        key = number_key(value)
-        return None if key is None else self._notations.get(key) or self._in_table_units(key)
-
     def _in_table_units(self, key: str) -> list[Span]:
         """Return the places of a number in a document that says "in thousands" or "in millions" of its tables."""
         return [
@@ -223,16 +226,13 @@ class _TextIndex:
             for place in self._notations.get(less, ())
         ] + self._table_units.get(key, [])
 
-    def _find_text(self, value: str, wanted: str) -> list[Span]:
+    def _find_text(self, value: str, wanted: str, keys: Sequence[str], *, is_date: bool) -> list[Span]:
         occurrences = [*self._occurrences(self.folded.text, wanted, self.folded.span)]
         # Where the value itself stands, texts in another case or with other quotes are others.
         found = {span for span in occurrences if self._is_exact(span, value)} or {*occurrences}
-        days = date_keys(value)
-        found |= {span for day in days for span in self._notations.get(day, ())}
-        if not found:
-            keys = [] if days else _keys_of(value)
-            found = {span for key in keys for span in self._notations.get(key, ())}
-            found = found or {*self._spelled(wanted, is_number=bool(keys))}
+        if is_date or not found:
+            found |= {span for key in keys for span in self._notations.get(key, ())}
+        found = found or {*self._spelled(wanted, is_number=bool(keys) and not is_date)}
         widest: list[Span] = []
         for span in sorted(found, key=lambda span: (span[0], -span[1])):
             if not widest or span[1] > widest[-1][1]:  # not what lies inside another: a month and a year inside a day
@@ -249,12 +249,12 @@ class _TextIndex:
         if len(letters) < (LEAST_MIXED if has_both else LEAST_LETTERS) or (is_number and letters not in wanted):
             return
         most = max(_LEAST_COMPARED, _MOST_COMPARED // len(letters))
-        for span in islice(self._occurrences(self._letters.text, letters, self._letter_span), most):
+        found = self._occurrences(
+            self._letters.text, letters, lambda *ends: self.folded.span(*self._letters.span(*ends))
+        )
+        for span in islice(found, most):
             if _same_digits(wanted, _folded_text(self._text[slice(*span)]).text):
                 yield span
-
-    def _letter_span(self, start: int, end: int) -> Span:
-        return self.folded.span(*self._letters.span(start, end))
 
     def _occurrences(
         self, text: str, wanted: str, span: Callable[[int, int], tuple[int, int]]
@@ -269,14 +269,6 @@ class _TextIndex:
             at = text.find(wanted, at + 1)
 
     # --- the nearest text
-
-    def nearest(self, value: Json) -> tuple[Span, float] | None:
-        """Return the part of the text that is most similar to a text or a number, with its similarity."""
-        key = number_key(value)
-        keys = [key] if key is not None else (date_keys(value) or _keys_of(value)) if isinstance(value, str) else []
-        if keys:
-            return self._nearest_notation(keys)
-        return self._nearest_text(_folded_text(value).text.strip()) if isinstance(value, str) else None
 
     def _nearest_notation(self, keys: Iterable[str]) -> tuple[Span, float] | None:
         from rapidfuzz import process
@@ -387,14 +379,14 @@ _PIECES: Final = re.compile(
 """Plain ASCII words with single spaces between them; white space; another character with its combining marks."""
 _LETTERS: Final = re.compile(r"[^\W_]+")
 
-Piece: TypeAlias = tuple[str, int, int]
-"""A part of a derived text, and the offsets of its origin."""
-
 
 class _DerivedText:
-    """A text made from pieces of another; `span` leads back. A piece as long as its origin is its characters."""
+    """A text made from pieces of another, each with the offsets of its origin; `span` leads back.
 
-    def __init__(self, pieces: Iterable[Piece]) -> None:
+    A piece as long as its origin is its characters.
+    """
+
+    def __init__(self, pieces: Iterable[tuple[str, int, int]]) -> None:
         parts: list[str] = []
         self._starts, self._ends = array("I"), array("I")
         for text, start, end in pieces:
@@ -414,19 +406,8 @@ class _DerivedText:
 
 def _folded_text(text: str) -> _DerivedText:
     """Fold a text: lower case, equal dashes and quotes, no ligatures, no invisible characters, one space for many."""
-    return _DerivedText(
-        (
-            plain.lower().translate(_PLAIN)
-            if plain is not None
-            else " "
-            if space is not None
-            else _folded_character(other),
-            piece.start(),
-            piece.end(),
-        )
-        for piece in _PIECES.finditer(text)
-        for plain, space, other in (piece.groups(),)
-    )
+    pieces = _PIECES.finditer(text)
+    return _DerivedText((_FOLDS[piece.lastindex or 0](piece[0]), piece.start(), piece.end()) for piece in pieces)
 
 
 @lru_cache(maxsize=4096)
@@ -435,6 +416,10 @@ def _folded_character(character: str) -> str:
         return ""
     text = unicodedata.normalize("NFKC", character).casefold()
     return unicodedata.normalize("NFC", text).translate(_LOOK_ALIKE).translate(_PLAIN)
+
+
+_FOLDS: Final = (str, lambda plain: plain.lower().translate(_PLAIN), lambda _space: " ", _folded_character)
+"""By the number of its group, how a piece of a text (`_PIECES`) is folded."""
 
 
 def _letters_of(text: str) -> _DerivedText:
@@ -492,15 +477,9 @@ def numbers_in(text: str) -> Iterator[Notation]:
 
 _TABLE_UNITS: Final = {"thousands": 3, "millions": 6, "billions": 9, "tsd": 3, "mio": 6, "mrd": 9, "000": 3, "000s": 3}
 _TABLE_UNIT: Final = re.compile(
-    r"(?:\bin\s+(?:[A-Z$€£]{1,4}\s?)?|[$€£(']\s?)(?P<unit>thousands|millions|billions|tsd|mio|mrd|000s?)\b",
+    r"(?:\bin\s+(?:[A-Z$€£]{1,4}\s?)?|[$€£(']\s?)(thousands|millions|billions|tsd|mio|mrd|000s?)\b",
     re.IGNORECASE,
 )
-
-
-def table_units_in(text: str) -> Iterator[Notation]:
-    """Yield the places that say in which unit tables are ("in millions"), with the unit as a number."""
-    for found in _TABLE_UNIT.finditer(text):
-        yield *found.span("unit"), (plain_number("1", _TABLE_UNITS[found["unit"].lower()]),)
 
 
 @lru_cache(maxsize=4096)
@@ -531,12 +510,6 @@ def number_key(value: Json) -> str | None:
         return None
     key = plain_number(repr(value))
     return key if key[0].isdecimal() and len(key) <= 2 * LONGEST_NUMBER else None
-
-
-def dates_in(text: str) -> Iterator[Notation]:
-    """Yield the dates of a text: numeric ones in any order of day and month, and ones with the month as a word."""
-    for found in _DATE.finditer(text):
-        yield *found.span(), _date_keys(found[0])
 
 
 def _date_keys(text: str) -> list[str]:
@@ -590,10 +563,13 @@ def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]
 
     def lines_of(rows: list[Json]) -> set[int]:
         counts = [Counter(line for _, leaf in iter_leaves(row) for line in lines_with(leaf)) for row in rows]
-        best = [line for each in counts for line, count in each.most_common(1) if count >= _LEAST_VALUES]
-        return set(best)
+        return {line for each in counts for line, count in each.most_common(1) if count >= _LEAST_VALUES}
 
-    lists = {path: (len(rows), lines_of(rows)) for path, rows in _lists_of_rows(value)}
+    lists = {
+        path: (len(rows), lines_of(rows))
+        for path, rows in iter_leaves(value, containers=True)
+        if isinstance(rows, list) and any(isinstance(row, dict) for row in rows)
+    }
     near = {path: _lines_like([text for *_, text in lines], taken) for path, (_, taken) in lists.items()}
     known = set[int]().union(*(taken for _, taken in lists.values()))
     for place, leaf in iter_leaves(value) if any(near.values()) else ():
@@ -607,7 +583,7 @@ def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]
                 for page, number, text in missing
             ]
             verb = "1 more line looks like one" if len(missing) == 1 else f"{len(missing)} more lines look like some"
-            yield FieldPath(path), f"has {count} rows; {verb}: {'; '.join(first_of(named, 3))}"
+            yield path, f"has {count} rows; {verb}: {'; '.join(first_of(named, 3))}"
 
 
 def _lines_like(lines: Sequence[str], taken: set[int]) -> set[int]:
@@ -628,12 +604,3 @@ def _lines_like(lines: Sequence[str], taken: set[int]) -> set[int]:
 def _shape(line: str) -> str:
     """Return the numbers and words of a line in order, words side by side as one: "wnnn"."""
     return re.sub("w+", "w", "".join("n" if _NUMBER_WORD.fullmatch(word) else "w" for word in line.split()))
-
-
-def _lists_of_rows(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], list[Json]]]:
-    """Yield the lists that hold objects, with their places."""
-    if isinstance(value, list) and any(isinstance(row, dict) for row in value):
-        yield path, value
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, part in parts:
-        yield from _lists_of_rows(part, (*path, step))

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.errors import ExtractError, NotWritten
-from pytest_extract.files import read_regular_text, write_atomic
+from pytest_extract.errors import ExtractError, StoreError
+from pytest_extract.files import keep, read_kept
 
 CPU_SECONDS: Final = 20
 """Processor time for a PDF; a page that is rendered adds SECONDS_PER_IMAGE."""
@@ -107,15 +107,10 @@ def pdf_images(
     return [PageImage(file.read(size), wide, high) for size, wide, high in sizes]
 
 
-_MOST_BYTES: Final = 100_000_000
-
-
-def page_png(data: bytes, name: str, page: int, *, width: int = 1_000) -> bytes:
-    """Return page number `page` (from 0) as a PNG about `width` pixels wide. Raises DocumentError as `pdf_images`."""
-    images = pdf_images(data, name, [page], form="PNG", width=width, most_bytes=_MOST_BYTES)
-    if not images:
-        raise DocumentError(f"{name}: the image of page {page + 1} takes more than {_MOST_BYTES:,} bytes")
-    return images[0].data
+def page_png(data: bytes, name: str, page: int) -> bytes:
+    """Return page number `page` (from 0) as a PNG. Raises DocumentError as `pdf_images`."""
+    # an image of this width has some 3 million pixels at most
+    return pdf_images(data, name, [page], form="PNG", width=1_000, most_bytes=100_000_000)[0].data
 
 
 def pdf_without(data: bytes, name: str, spans: Sequence[Span]) -> bytes:
@@ -200,11 +195,10 @@ def stored_pages(digest: str, read: Callable[[], tuple[str, ...]]) -> tuple[str,
     if _texts is None:
         return read()
     path = _texts() / f"{digest}-{reader_version()}-{VERSION}.json"
-    with suppress(OSError, ValueError):
-        stored = json.loads(read_regular_text(path))
+    with suppress(StoreError):
+        stored = read_kept(path, "text of a PDF", lambda pages: pages)
         if isinstance(stored, list) and all(isinstance(page, str) for page in stored):
             return tuple(stored)
     pages = read()
-    with suppress(NotWritten, OSError):
-        write_atomic(path, json.dumps(pages))
+    keep(path, json.dumps(pages))
     return pages

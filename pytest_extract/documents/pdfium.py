@@ -57,23 +57,20 @@ def answer_question() -> None:
     os.dup2(2, 1)  # whatever a library prints is no answer
     question = json.loads(sys.stdin.buffer.readline())
     _limit(question["seconds"], question["memory"])
-    head, blob = _answer(question, sys.stdin.buffer.read())
-    answers.write(json.dumps(head).encode("ascii") + b"\n" + blob)
-    answers.flush()
-    os._exit(0)  # PDFium has nothing to save, and may fail at the end on what it could read
-
-
-def _answer(question: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    head: dict[str, Any]
     try:
-        found, blob = globals()[question["what"]](data, **question["arguments"])
+        found, blob = globals()[question["what"]](sys.stdin.buffer.read(), **question["arguments"])
+        head = {"answer": found}
     except Unreadable as error:
-        return {"error": str(error), "kind": error.kind}, b""
+        head, blob = {"error": str(error), "kind": error.kind}, b""
     except MemoryError:
         os._exit(1)
     except Exception as error:  # noqa: BLE001 - of libraries, about a file that anybody may have made
         wrong = f"is not a readable PDF: {type(error).__name__}: {error}"
-        return {"error": wrong, "kind": "extractor_error"}, b""
-    return {"answer": found}, blob
+        head, blob = {"error": wrong, "kind": "extractor_error"}, b""
+    answers.write(json.dumps(head).encode("ascii") + b"\n" + blob)
+    answers.flush()
+    os._exit(0)  # PDFium has nothing to save, and may fail at the end on what it could read
 
 
 def _limit(seconds: int, memory: int) -> None:
@@ -126,7 +123,9 @@ def read_images(data: bytes, *, pages: Sequence[int], form: str, width: int, mos
             if not 0 <= number < len(document):
                 raise Unreadable(f"the PDF has no page {number + 1}, its last is {len(document)}")
             page = document[number]
-            image, size = _picture(page, _scale(page.get_size(), width), form)
+            wide, high = page.get_size()
+            most = math.sqrt(MOST_PIXELS_A_WIDTH * width / max(wide * high, 1))  # of a page that would be too large
+            image, size = _picture(page, min(width / max(wide, 1), most, MOST_SIDE / max(wide, high, 1)), form)
             page.close()
             most_bytes -= len(image)
             if most_bytes < 0:
@@ -145,13 +144,6 @@ def _picture(page: Any, scale: float, form: str) -> tuple[bytes, tuple[int, int]
     file = io.BytesIO()
     image.save(file, form, **_SETTINGS[form])
     return file.getvalue(), image.size
-
-
-def _scale(size: tuple[float, float], width: int) -> float:
-    """Return the pixels for a point at the wanted width; fewer for a page that would be too large."""
-    wide, high = size
-    most = MOST_PIXELS_A_WIDTH * width
-    return min(width / max(wide, 1), math.sqrt(most / max(wide * high, 1)), MOST_SIDE / max(wide, high, 1))
 
 
 @contextmanager
@@ -208,7 +200,7 @@ def read_boxes(data: bytes, *, spans: Sequence[tuple[int, int, int]]) -> Answer:
                 continue
             page = document[number]
             text = page.get_textpage()
-            characters = character_numbers(text_of_page(text), text)
+            characters = character_numbers(text)
             for index in indices:
                 inside = [at for at in characters[slice(*spans[index][1:])] if at is not None]
                 if inside:
@@ -217,7 +209,7 @@ def read_boxes(data: bytes, *, spans: Sequence[tuple[int, int, int]]) -> Answer:
     return found, b""
 
 
-def character_numbers(ours: str, text: Any) -> list[int | None]:
+def character_numbers(text: Any) -> list[int | None]:
     """Return PDFium's number of each character of a page's text; None for the white space.
 
     Both texts hold the same characters in the same order, but for white space. PDFium counts units of UTF-16.
@@ -229,7 +221,7 @@ def character_numbers(ours: str, text: Any) -> list[int | None]:
             units.append(count)
         count += 1 + (ord(character) > 0xFFFF)
     at = iter(units)
-    return [None if character.isspace() else next(at, None) for character in ours]
+    return [None if character.isspace() else next(at, None) for character in text_of_page(text)]
 
 
 def _boxes(page: Any, text: Any, start: int, end: int) -> tuple[Box, ...]:
@@ -237,15 +229,12 @@ def _boxes(page: Any, text: Any, start: int, end: int) -> tuple[Box, ...]:
     boxes: list[Box] = []
     for index in range(text.count_rects(start, end - start)):
         box = _shown(page, text.get_rect(index))
-        if boxes and _is_same_line(boxes[-1], box):
-            box = _box_around(boxes.pop(), box)
+        if boxes:
+            shared = min(boxes[-1][3], box[3]) - max(boxes[-1][1], box[1])
+            if shared > min(boxes[-1][3] - boxes[-1][1], box[3] - box[1]) / 2:  # it stands in the same line
+                box = _box_around(boxes.pop(), box)
         boxes.append(box)
     return tuple(boxes)
-
-
-def _is_same_line(one: Box, other: Box) -> bool:
-    shared = min(one[3], other[3]) - max(one[1], other[1])
-    return shared > min(one[3] - one[1], other[3] - other[1]) / 2
 
 
 def _box_around(*corners: Sequence[float]) -> Box:
@@ -329,7 +318,7 @@ def _take_away(document: PdfDocument, page: Any, parts: Sequence[tuple[int, int]
     from pypdfium2 import raw
 
     text = page.get_textpage()
-    numbers = character_numbers(text_of_page(text), text)
+    numbers = character_numbers(text)
     taken = {at for start, end in parts for at in numbers[start:end] if at is not None}
     objects: dict[int, tuple[Any, list[int]]] = {}
     for at in range(text.count_chars()):

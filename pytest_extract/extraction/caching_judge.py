@@ -1,9 +1,8 @@
 """Answers of judges: people's verdicts first, then stored answers, then the judge itself, which is asked once.
 
-`CachingJudge` answers the questions of cases. `AnswerCache` stores answers on disk by content, so that equal pairs get
-the same verdict and a second run asks nothing. A file is `DIR/KK/KEY-JUDGE.json`: `KEY` is the digest of the question's
-content (`Question.key`), `JUDGE` that of the judge's identity and the version of the prompt for its kind of question.
-The first answer written stays; later writers get it back.
+`CachingJudge` answers the questions of cases, and stores answers on disk by content, so that equal pairs get the same
+verdict and a second run asks nothing. A file is `DIR/KK/KEY-JUDGE.json`: `KEY` is the digest of the question's content
+(`Question.key`), `JUDGE` that of the judge's identity and the version of the prompt for its kind of question.
 
 People's verdicts (`verdicts.yaml`) win over every judge from then on:
 
@@ -21,14 +20,13 @@ case files (`no` is a string).
 from __future__ import annotations
 
 import json
-import threading
+import os
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from pytest_extract.cases.sources import Mistake, errors_of, parse_source, read_text
 from pytest_extract.core.case_result import Spending
@@ -37,14 +35,8 @@ from pytest_extract.core.judges import GIVE_A_JUDGE, Decision, checked_answer
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError
-from pytest_extract.extraction.judges import (
-    PROMPT_VERSIONS,
-    Ask,
-    LlmJudge,
-    identity_of,
-    user_judge,
-)
-from pytest_extract.files import making, read_regular_text, write_atomic, write_once
+from pytest_extract.extraction.judges import PROMPT_VERSIONS, Ask, LlmJudge, identity_of, user_judge
+from pytest_extract.files import keep, making, read_kept
 from pytest_extract.redact import TALLY, current
 
 if TYPE_CHECKING:
@@ -90,29 +82,14 @@ class Override:
     reason: str = ""
     by: str = ""
 
-    @property
-    def pair(self) -> str:
-        """Digest of the two values."""
-        return pair_key(self.gold, self.extracted)
+
+Overrides: TypeAlias = Mapping[tuple[str, str | None], Override]
+"""People's verdicts by what they are about: the digest of a pair, and the instructions that they hold for."""
 
 
-class Overrides:
-    """All verdicts of a file, by what they are about."""
-
-    def __init__(self, verdicts: Iterable[Override] = ()) -> None:
-        self.verdicts = tuple(verdicts)
-        self._by_content = {(item.pair, item.instructions): item for item in self.verdicts}
-
-    def find(self, question: Question) -> JudgeAnswer | None:
-        """Return the verdict on an "equal" question; one for its very instructions goes first."""
-        if not self._by_content or question.kind != "equal":
-            return None
-        found = self.about(pair_key(question.gold, question.extracted), question.instructions)
-        return None if found is None else JudgeAnswer(found.score, _said(found))
-
-    def about(self, pair: str, instructions: str) -> Override | None:
-        """Return what people said about a pair of values (its digest) under these instructions."""
-        return self._by_content.get((pair, instructions)) or self._by_content.get((pair, None))
+def verdict_on(overrides: Overrides, pair: str, instructions: str) -> Override | None:
+    """Return what people said about a pair of values (its digest); a verdict for its very instructions goes first."""
+    return overrides.get((pair, instructions)) or overrides.get((pair, None))
 
 
 def load_overrides(path: Path) -> Overrides:
@@ -135,16 +112,12 @@ def load_overrides(path: Path) -> Overrides:
     for index, entry in enumerate(() if mistakes else entries or ()):
         scored = {name: value for name, value in entry.items() if name != "equal"}
         override = Override(**{"score": float(entry.get("equal", 0.0)), **scored})
-        if overrides.setdefault((override.pair, override.instructions), override) is not override:
+        about = pair_key(override.gold, override.extracted), override.instructions
+        if overrides.setdefault(about, override) is not override:
             mistakes.append(Mistake(source, (*steps, index), "the same pair has a verdict already"))
     if mistakes:
         raise CaseFileErrors(errors_of(mistakes, path))
-    return Overrides(overrides.values())
-
-
-def _said(override: Override) -> str:
-    by = f" by {override.by}" if override.by else ""
-    return f"decided{by}: {override.reason}" if override.reason else f"decided{by} in verdicts.yaml"
+    return overrides
 
 
 FORMAT: Final = 1
@@ -152,155 +125,105 @@ _MOST_LOCKS: Final = 100
 """Questions asked at once: each locks a file, and the system lets a process open a thousand or so."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CachingJudge:
     """A `Judge` (`core.results`): `judge(questions) -> answers`, None where undecided; `why` gives the reason.
 
-    ask: the judge itself, None to replay only. stored: None remembers answers in this process only.
+    ask: the judge itself. folder: where its answers are stored, under its `identity`; None: they are remembered in this
+    process only. since: when the run began that asks all anew, in seconds of the epoch; an answer that was stored
+    earlier does not count. on_write_error: called with each answer that cannot be written; it counts all the same,
+    because it was paid for. Safe to share between threads and processes.
     """
 
-    def __init__(
-        self, ask: Ask | None, *, stored: AnswerCache | None = None, overrides: Overrides | None = None
-    ) -> None:
-        self._ask = ask
-        self._stored = stored
-        self._overrides = overrides or Overrides()
-        self._lock = threading.Lock()
-        self._known: dict[str, JudgeAnswer | Alignment] = {}
-        self._undecided: dict[str, str] = {}
-        self._in_progress: dict[str, Future[Decision]] = {}
+    ask: Ask
+    identity: str | None = None
+    folder: Path | None = None
+    overrides: Overrides = field(default_factory=dict)
+    since: float | None = None
+    on_write_error: Callable[[NotWritten], None] | None = None
+    _decided: dict[str, Decision] = field(default_factory=dict, init=False)
 
     def __call__(self, questions: Sequence[Question]) -> list[Answer]:
-        """Answer all questions; equal ones get one answer, and are asked once."""
+        """Answer all questions; equal ones get one answer, and are asked once.
+
+        Each is asked by one thread of one process at a time; the others wait, and find its answer. What another process
+        leaves without an answer (it was killed, its judge failed) is asked here.
+        """
         keys = [question.key for question in questions]
         by_key = dict(zip(keys, questions, strict=True))
-        decided = self._found(by_key)
-        missing = [key for key in by_key if key not in decided]
-        if self._ask is None:
-            why = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
-            decided |= dict.fromkeys(missing, NoAnswer(why))
-        else:
-            for start in range(0, len(missing), _MOST_LOCKS):
-                some = missing[start : start + _MOST_LOCKS]
-                decided |= self._ask_once(self._ask, {key: by_key[key] for key in some})
-        return [self._settled(key, decided[key]) for key in keys]
+        before = {key: self._decided.get(key) for key in by_key}
+        missing = list(self._missing(by_key, before).items())
+        store = (self.folder or Path(f"{os.getpid()}-{id(self)}")) / "-".join(map(self._suffix, PROMPT_VERSIONS))
+        for start in range(0, len(missing), _MOST_LOCKS):
+            some = dict(missing[start : start + _MOST_LOCKS])
+            with making(store, some):
+                left = self._missing(some, before)
+                answers = self.ask(list(left.values())) if left else ()
+                for (key, question), decision in zip(left.items(), answers, strict=True):
+                    self._decided[key] = decision
+                    if self.folder is not None and not isinstance(decision, NoAnswer):
+                        text = _file_text(str(self.identity), question, key, decision)
+                        keep(self._path(self.folder, key, question), text, self.on_write_error)
+        decisions = (self._decided[key] for key in keys)
+        return [None if isinstance(decision, NoAnswer) else decision for decision in decisions]
 
     def why(self, question: Question) -> str | None:
         """Return why a question was left undecided, None if it was not."""
-        return self._undecided.get(question.key)
+        decision = self._decided.get(question.key)
+        return decision.reason if isinstance(decision, NoAnswer) else None
 
     @property
     def spent(self) -> Spending:
         """What the model that judges has cost so far in this process; nothing for other judges."""
-        spent = getattr(self._ask, "spent", None)
+        spent = getattr(self.ask, "spent", None)
         return spent if isinstance(spent, Spending) else Spending()
 
-    def _found(self, questions: Mapping[str, Question]) -> dict[str, Decision]:
-        """Return what is decided without asking: by people, in this process before, or in the store."""
-        found: dict[str, Decision] = {}
+    def _missing(self, questions: Mapping[str, Question], before: Mapping[str, Decision | None]) -> dict[str, Question]:
+        """Return what neither this process, nor people, nor the store has decided.
+
+        What was left undecided `before` a call is looked for, and asked, once more.
+        """
+        missing: dict[str, Question] = {}
         for key, question in questions.items():
-            decision: Decision | None = self._overrides.find(question) or self._known.get(key)
-            if decision is None and self._stored is not None:
-                decision = self._stored.find(key, question)
-            if decision is not None:
-                found[key] = decision
-        return found
+            known = self._decided.get(key)
+            if known is None or (isinstance(known, NoAnswer) and known is before[key]):
+                found = self._said_by_people(question) or self._stored(key, question)
+                if found is None:
+                    missing[key] = question
+                else:
+                    self._decided[key] = found
+        return missing
 
-    def _ask_once(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
-        """Ask the questions that no other thread is asking, then wait for the decisions on the others.
-
-        No thread waits before its own questions are decided, so that two cannot wait for each other.
-        """
-        with self._lock:
-            others = {key: self._in_progress[key] for key in questions if key in self._in_progress}
-            mine: dict[str, Future[Decision]] = {key: Future() for key in questions if key not in others}
-            self._in_progress |= mine
-        decided: dict[str, Decision] = dict.fromkeys(mine, NoAnswer("the judge was interrupted"))
-        try:
-            decided = self._ask_missing(ask, {key: questions[key] for key in mine})
-        finally:
-            with self._lock:
-                for key, future in mine.items():
-                    del self._in_progress[key]
-                    future.set_result(decided[key])
-        return decided | {key: future.result() for key, future in others.items()}
-
-    def _ask_missing(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
-        """Ask questions, each in one process at a time where answers are stored; the others wait, and find its answer.
-
-        What another one leaves without an answer (it was killed, its judge failed) is asked here.
-        """
-        with nullcontext() if self._stored is None else self._stored.making(questions):
-            decided = self._found(questions)
-            missing = {key: question for key, question in questions.items() if key not in decided}
-            answers = ask(list(missing.values())) if missing else ()
-            for (key, question), answer in zip(missing.items(), answers, strict=True):
-                kept = answer if self._stored is None else self._stored.put(key, question, answer)
-                decided[key] = kept
-                self._settled(key, kept)
-        return decided
-
-    def _settled(self, key: str, decision: Decision) -> Answer:
-        """Remember a decision; the first one of this process counts."""
-        if isinstance(decision, NoAnswer):
-            self._undecided[key] = decision.reason
+    def _said_by_people(self, question: Question) -> JudgeAnswer | None:
+        if not self.overrides or question.kind != "equal":
             return None
-        self._undecided.pop(key, None)
-        return self._known.setdefault(key, decision)
+        found = verdict_on(self.overrides, pair_key(question.gold, question.extracted), question.instructions)
+        if found is None:
+            return None
+        by = f" by {found.by}" if found.by else ""
+        return JudgeAnswer(
+            found.score, f"decided{by}: {found.reason}" if found.reason else f"decided{by} in verdicts.yaml"
+        )
 
-
-@dataclass(frozen=True, slots=True)
-class AnswerCache:
-    """The stored answers of one judge in `folder`; safe to share between threads and processes.
-
-    since: when the run began that asks all anew, in seconds of the epoch; an answer that was stored earlier does not
-    count. on_write_error: called with each answer that cannot be written; it counts all the same, because it was paid
-    for.
-    """
-
-    folder: Path
-    judge: str
-    _: KW_ONLY
-    since: float | None = None
-    on_write_error: Callable[[NotWritten], None] | None = None
-
-    def making(self, keys: Collection[str]) -> AbstractContextManager[None]:
-        """Hold the locks of questions: each is asked by one thread of one process at a time."""
-        return making(self.folder / "-".join(map(self._suffix, PROMPT_VERSIONS)), keys)
-
-    def find(self, key: str, question: Question) -> Decision | None:
+    def _stored(self, key: str, question: Question) -> Decision | None:
         """Return the stored answer if it counts; a damaged file leaves the question undecided, with the reason."""
-        path = self.path(key, question.kind)
-        try:
+        if self.folder is None:
+            return None
+        path = self._path(self.folder, key, question)
+        with suppress(OSError):
             if self.since is not None and path.stat().st_mtime < self.since:
                 return None
-            found = _stored_answer(json.loads(read_regular_text(path)))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            return NoAnswer(f"{path}: no kept answer that can be read ({type(error).__name__}); delete it to ask again")
-        return checked_answer(question, found)
-
-    def put(self, key: str, question: Question, decision: Decision) -> Decision:
-        """Store an answer; return the one that counts: another process may have been first."""
-        if isinstance(decision, NoAnswer):
-            return decision
         try:
-            path, text = self.path(key, question.kind), _file_text(self.judge, question, key, decision)
-            if self.since is not None:
-                write_atomic(path, text)
-            elif not write_once(path, text):
-                return self.find(key, question) or decision
-        except NotWritten as error:
-            if self.on_write_error is not None:
-                self.on_write_error(error)
-        return decision
+            return checked_answer(question, read_kept(path, "judge's answer", _stored_answer))
+        except StoreError as error:
+            is_missing = isinstance(error.__cause__, FileNotFoundError | NotADirectoryError)
+            return None if is_missing else NoAnswer(str(error))
 
-    def path(self, key: str, kind: str) -> Path:
-        """Return the file of an answer."""
-        return self.folder / key[:2] / f"{key[:24]}-{self._suffix(kind)}.json"
+    def _path(self, folder: Path, key: str, question: Question) -> Path:
+        return folder / key[:2] / f"{key[:24]}-{self._suffix(question.kind)}.json"
 
     def _suffix(self, kind: str) -> str:
-        return text_digest(f"{self.judge}\n{PROMPT_VERSIONS[kind]}")[:8]
+        return text_digest(f"{self.identity}\n{PROMPT_VERSIONS[kind]}")[:8]
 
 
 def _stored_answer(body: Json) -> JudgeAnswer | Alignment:
@@ -375,8 +298,14 @@ class Agreement(NamedTuple):
 
     @property
     def kappa(self) -> float | None:
-        """`cohen_kappa` of the judge and the people."""
-        return cohen_kappa([comparison.labels for comparison in self.comparisons])
+        """Cohen's kappa of the judge and the people: (observed - expected) / (1 - expected agreement), in [-1, 1].
+
+        None where it is undefined: both give all the same label. (Cohen 1960, equation 1.)
+        """
+        total = len(self.comparisons)
+        judge, people = (Counter(labels) for labels in zip(*(each.labels for each in self.comparisons), strict=True))
+        chance = sum(judge[label] * people[label] for label in judge)
+        return None if chance == total * total else (self.agreed * total - chance) / (total * total - chance)
 
 
 def audit(overrides: Overrides, folder: Path) -> tuple[list[Agreement], int]:
@@ -386,30 +315,18 @@ def audit(overrides: Overrides, folder: Path) -> tuple[list[Agreement], int]:
     """
     groups: dict[tuple[str, int], list[JudgedPair]] = {}
     met: set[int] = set()
+
+    def read(body: Json) -> tuple[tuple[str, int], JudgeAnswer | Alignment, Override | None]:
+        override = verdict_on(overrides, body["pair"], body["question"]["instructions"])
+        return (body["judge"], int(body["prompt_version"])), _stored_answer(body), override
+
     for path in answer_files(folder):
-        try:
-            body = json.loads(read_regular_text(path))
-            answer, override = _stored_answer(body), overrides.about(body["pair"], body["question"]["instructions"])
-            judge = body["judge"], int(body["prompt_version"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{path}: no kept answer that can be read ({type(error).__name__}); delete it") from error
+        judge, answer, override = read_kept(path, "judge's answer", read)
         if override is not None and isinstance(answer, JudgeAnswer):
             met.add(id(override))
             groups.setdefault(judge, []).append(JudgedPair(answer, override))
     agreements = [Agreement(*judge, groups[judge]) for judge in sorted(groups)]
-    return agreements, sum(id(override) not in met for override in overrides.verdicts)
-
-
-def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
-    """Cohen's kappa of two raters' labels: (observed - expected) / (1 - expected agreement), in [-1, 1].
-
-    None where it is undefined: no pair, or both raters give all the same label. (Cohen 1960, equation 1.)
-    """
-    total = len(pairs)
-    same = sum(first == second for first, second in pairs)
-    left, right = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
-    chance = sum(left[label] * right[label] for label in left)
-    return None if chance == total * total else (same * total - chance) / (total * total - chance)
+    return agreements, sum(id(override) not in met for override in overrides.values())
 
 
 def build_judge(
@@ -435,13 +352,22 @@ def build_judge(
     """
     if user is None and not model:
         raise ConfigError(f"a comparison needs a judge and none is configured: {GIVE_A_JUDGE}")
-    people = Overrides() if overrides is None else load_overrides(overrides)
+    people = {} if overrides is None else load_overrides(overrides)
+    ask: Ask
     if user is None:
-        ask: Ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
-        identity = model
+        ask, identity = LlmJudge(str(model), slots=slots, retry=retry, options=options), model
     else:
         ask, identity = user_judge(user, loop, slots), identity_of(user)
-    stored = None
-    if folder is not None and identity is not None:
-        stored = AnswerCache(folder, identity, since=since, on_write_error=on_write_error)
-    return CachingJudge(None if replay_only else ask, stored=stored, overrides=people)
+    return CachingJudge(
+        ask=_ask_nobody if replay_only else ask,
+        identity=identity,
+        folder=None if identity is None else folder,
+        overrides=people,
+        since=since,
+        on_write_error=on_write_error,
+    )
+
+
+def _ask_nobody(questions: Sequence[Question]) -> list[Decision]:
+    why = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
+    return [NoAnswer(why)] * len(questions)

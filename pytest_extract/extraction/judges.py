@@ -13,7 +13,6 @@ import inspect
 import json
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -189,7 +188,10 @@ def judge_response_format(kind: str) -> dict[str, Json]:
 
 def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> dict[str, Decision]:
     """Return a decision for each id of the batch; `NoAnswer` with the reason where no answer is valid."""
-    parsed = parse_output(text, finish_reason=finish_reason, fits=_ranked)
+    # what has no list of answers is an example or an aside
+    parsed = parse_output(
+        text, finish_reason=finish_reason, fits=lambda value: FitRank(valid=isinstance(_entries(value), list))
+    )
     entries = None if parsed.value is MISSING else _entries(parsed.value)
     if parsed.failure is not None or not isinstance(entries, list):
         why = (
@@ -200,22 +202,12 @@ def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> d
     return {name: _read(name, question, given) for name, question in batch.items()}
 
 
-def _ranked(value: Json) -> FitRank:
-    """Rank the JSON values of an answer: what has no list of answers is an example or an aside."""
-    return FitRank(valid=isinstance(_entries(value), list))
-
-
 def _entries(value: Json) -> Json:
     return value.get("answers") if isinstance(value, dict) else value
 
 
 def _closed(properties: dict[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _read(name: str, question: Question, entries: Sequence[dict[str, Json]]) -> Decision:
@@ -227,13 +219,11 @@ def _read(name: str, question: Question, entries: Sequence[dict[str, Json]]) -> 
     match question.kind, mine[0]:
         case "equal", {"score": int() | float() as score, "reason": str(reason)} if not isinstance(score, bool):
             return checked_answer(question, JudgeAnswer(score, reason))
-        case "align", {"pairs": list(pairs), "reason": str(reason)} if all(map(_is_pair, pairs)):
+        case "align", {"pairs": list(pairs), "reason": str(reason)} if all(
+            isinstance(pair, list) and [type(index) for index in pair] == [int, int] for pair in pairs
+        ):
             return checked_answer(question, Alignment(tuple((pair[0], pair[1]) for pair in pairs), reason=reason))
     return NoAnswer(f"the judge's answer has not the form that was asked for: {short_repr(mine[0])}")
-
-
-def _is_pair(value: Json) -> bool:
-    return isinstance(value, list) and [type(index) for index in value] == [int, int]
 
 
 MOST_ROWS: Final = 50
@@ -337,7 +327,6 @@ class LlmJudge:
         slots: AbstractContextManager[object] | None = None,
         retry: Retry | None = None,
         options: Mapping[str, Json] | None = None,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.model = model
         self.spent = Spending()
@@ -346,7 +335,6 @@ class LlmJudge:
         self._retry = retry
         self._options = dict(options or {})
         check_call_options(self._options)
-        self._sleep = sleep
         self._outage = Outage()
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
@@ -406,18 +394,6 @@ class LlmJudge:
         Those that are too long for the model are asked by halves, as long as it takes: a call that is declined costs
         nothing.
         """
-        decisions = self._ask(questions)
-        if any(isinstance(decision, _TooLong) for decision in decisions):
-            half = len(questions) // 2
-            return [*self._decide(questions[:half], again=again), *self._decide(questions[half:], again=again)]
-        left = [index for index, decision in enumerate(decisions) if _is_worth_asking(decision)]
-        if left and again:
-            answers = self._decide([questions[index] for index in left], again=False)
-            for index, answer in zip(left, answers, strict=True):
-                decisions[index] = answer
-        return decisions
-
-    def _ask(self, questions: Sequence[Question]) -> list[Decision]:
         nonce = secrets.token_hex(6)
         batch = batch_of(questions, nonce)
         options = {"model": self.model, **self._options, **questions[0].options}
@@ -428,27 +404,20 @@ class LlmJudge:
                     judge_messages(batch, nonce),
                     retry=self._retry,
                     preferred={"temperature": 0.0, "response_format": judge_response_format(questions[0].kind)},
-                    sleep=self._sleep,
                     outage=self._outage,
                     **options,
                 )
-        except LlmError as error:
-            too_long = error.kind is FailureKind.CONTEXT_LENGTH and len(questions) > 1
-            return [(_TooLong if too_long else _Failed)(f"the judge could not be asked: {error}")] * len(questions)
+        except LlmError as error:  # it was retried in vain already: asking again in the same breath helps nobody
+            if error.kind is not FailureKind.CONTEXT_LENGTH or len(questions) == 1:
+                return [NoAnswer(f"the judge could not be asked: {error}")] * len(questions)
+            half = len(questions) // 2
+            return [*self._decide(questions[:half], again=again), *self._decide(questions[half:], again=again)]
         with self._lock:
             self.spent += Spending.of_call(usage_of(answer.usage), answer.cost_usd, answer.estimated_usd)
+        decisions = read_answers(batch, answer.output, answer.finish_reason)
         if answer.failure is not None:
-            return [NoAnswer(f"the judge gave no answer: {answer.failure.message}")] * len(questions)
-        return list(read_answers(batch, answer.output, answer.finish_reason).values())
-
-
-class _Failed(NoAnswer):
-    """A call that was retried in vain already: asking again in the same breath helps nobody."""
-
-
-class _TooLong(NoAnswer):
-    """A batch that the model declined for its length; it costs nothing, and half of it may fit."""
-
-
-def _is_worth_asking(decision: Decision) -> bool:
-    return isinstance(decision, NoAnswer) and not isinstance(decision, _Failed)
+            decisions = dict.fromkeys(batch, NoAnswer(f"the judge gave no answer: {answer.failure.message}"))
+        left = [name for name, decision in decisions.items() if isinstance(decision, NoAnswer)]
+        if left and again:
+            decisions |= zip(left, self._decide([batch[name] for name in left], again=False), strict=True)
+        return list(decisions.values())

@@ -140,7 +140,7 @@ def load_litellm() -> Any:
 
 
 _NO_OPTIONS: Final = frozenset(
-    {"model", "messages", "retry", "preferred", "sleep", "outage", "timeout", "max_retries", "num_retries"}
+    {"model", "messages", "retry", "preferred", "outage", "timeout", "max_retries", "num_retries"}
 )
 """What a call sets by itself."""
 
@@ -162,7 +162,6 @@ def complete(
     *,
     retry: Retry | None = None,
     preferred: Mapping[str, Json] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
     outage: Outage | None = None,
     **options: Json,
 ) -> Extraction:
@@ -190,13 +189,16 @@ def complete(
             if more := refused_wishes(litellm, error, granted):
                 refused += more
                 continue
-            pause = _pause(error, attempt, replace(retry, attempts=outage.attempts(model, error, retry.attempts)))
+            backoff = min(retry.longest_wait_s, retry.first_wait_s * 2.0**attempt)
+            spread = backoff * random.uniform(0.5, 1.0)  # noqa: S311 - of retries, no secret
+            pause = spread if (asked := retry_after(error)) is None else asked
             attempt += 1
-            if pause is None:
+            is_last = attempt >= outage.attempts(model, error, retry.attempts)
+            if is_last or is_final(error) or pause > retry.longest_wait_s:
                 times = "" if attempt == 1 else f" after {attempt} attempts"
                 told = f"{model}{times}: {reason(litellm, model, error, options)}"
                 raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from raised
-            sleep(pause)
+            time.sleep(pause)
         else:
             outage.answered(model, refused)
             left_out = tuple(f"{model} refuses the option `{name}`: asked without it" for name in refused)
@@ -321,7 +323,8 @@ def check_model(model: str) -> None:
         if find_spec("litellm") is None:  # what replays needs none; a call says what to install
             return
         provider, slash, _ = model.partition("/")
-        if model in price_table() or (slash and provider in _providers()):
+        providers = {entry.get("litellm_provider") for entry in price_table().values()}
+        if model in price_table() or (slash and provider in providers):
             return
     litellm = load_litellm()
     with redirect_stdout(io.StringIO()):  # it prints a list of providers
@@ -344,22 +347,6 @@ def price_table() -> Mapping[str, Mapping[str, Any]]:
             table: Mapping[str, Mapping[str, Any]] = json.loads(text)
             return table
     return {}
-
-
-@cache
-def _providers() -> frozenset[str]:
-    return frozenset(str(entry.get("litellm_provider")) for entry in price_table().values())
-
-
-def _pause(error: Exception, attempt: int, retry: Retry) -> float | None:
-    """Seconds until the next attempt; None when there is none."""
-    if is_final(error) or attempt + 1 >= retry.attempts:
-        return None
-    asked = retry_after(error)
-    if asked is not None:
-        return asked if asked <= retry.longest_wait_s else None
-    backoff = min(retry.longest_wait_s, retry.first_wait_s * 2.0**attempt)
-    return backoff * random.uniform(0.5, 1.0)  # noqa: S311  # spreads retries, keeps no secret
 
 
 PROMPT_VERSION: Final = 1
@@ -411,24 +398,17 @@ def messages(
         raise ConfigError(f"the prompt, {mistake}")
     attached = attachment(document)
     name = document.path.name if document.path is not None else "document"
-    values: dict[str, Callable[[], object]] = {
-        "document": lambda: document.text if attached is None else f"(the attached file {name})",
-        "document_name": lambda: name,
-        "schema": lambda: readable_json(schema_for_model(schema)),
-        "question": lambda: question,
+    values = {
+        "document": document.text if attached is None else f"(the attached file {name})",
+        "document_name": name,
+        "schema": readable_json(schema_for_model(schema)),
+        "question": str(question),
     }
-    named: set[str] = set()
-
-    def fill(found: re.Match[str]) -> str:
-        if found[1]:
-            return found[2]
-        named.add(found[3] or found[4])
-        return str(values[found[3] or found[4]]())
-
-    filled = _PLACEHOLDER.sub(fill, template)
+    named = {found[3] or found[4] for found in _PLACEHOLDER.finditer(template) if not found[1]}
+    filled = _PLACEHOLDER.sub(lambda found: found[2] if found[1] else values[found[3] or found[4]], template)
     parts = [filled] if filled.strip() else []
     if not structured and "schema" not in named:
-        parts.append(f"JSON Schema:\n{values['schema']()}")
+        parts.append(f"JSON Schema:\n{values['schema']}")
     if question and "question" not in named:
         parts.append(f"Question: {question}")
     if attached is None:
@@ -472,17 +452,15 @@ def attachment(document: Any) -> dict[str, Json] | None:
 def schema_for_model(schema: Json) -> Json:
     """Return the schema without scoring annotations: they are no business of the model, and may hold the answers."""
     if isinstance(schema, dict):
-        schema = {key: part for key, part in schema.items() if not _is_annotation(key)}
+        schema = {
+            key: part for key, part in schema.items() if key != "evaluation_config" and not key.startswith("x-eval-")
+        }
     return map_parts(schema, schema_for_model)
 
 
 def response_format(strict: dict[str, Json], name: str = "extraction") -> dict[str, Json]:
     """Return the option `response_format` of a call for a strict schema."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": strict, "strict": True}}
-
-
-def _is_annotation(key: str) -> bool:
-    return key == "evaluation_config" or key.startswith("x-eval-")
 
 
 Mode: TypeAlias = Literal["prompt", "structured"]
@@ -508,7 +486,6 @@ class LitellmExtractor:
     mode: Mode = "prompt"
     retry: Retry = field(default_factory=Retry)
     options: Mapping[str, Json] = field(default_factory=dict)
-    sleep: Callable[[float], None] = time.sleep
     _outage: Outage = field(default_factory=Outage, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -534,7 +511,6 @@ class LitellmExtractor:
                 asked,
                 retry=self.retry,
                 preferred=_PREFERRED,
-                sleep=self.sleep,
                 outage=self._outage,
                 **structured,
                 **self.options,

@@ -199,8 +199,12 @@ def summary(error: BaseException) -> str:
     name = type(error).__name__
     shown = text if len(text) <= 500 else f"{text[:500]}... ({len(text):,} characters)"
     said = shown if name in shown else f"{name}: {shown}"
-    cause = _cause_of_lost_connection(error)
-    return said if cause is None else f"{said} ({cause})"
+    chain = _chain(error)
+    if len(chain) == 1 or not any(type(link).__name__ == "APIConnectionError" for link in chain):
+        return said
+    # what lies below a client's bare "Connection error."
+    cause = clean_message(" ".join(str(chain[-1]).split()))[:200]
+    return f"{said} ({type(chain[-1]).__name__}{cause and ': '}{cause})"
 
 
 def _told(error: BaseException) -> str:
@@ -223,15 +227,6 @@ def _words(body: object, level: int = 0) -> list[str]:
     if isinstance(body, list) and level < _MOST_LEVELS:
         return [word for value in body for word in _words(value, level + 1)]
     return [str(body)] if body and isinstance(body, str | int | float) else []
-
-
-def _cause_of_lost_connection(error: BaseException) -> str | None:
-    """Name what lies below a client's bare "Connection error."; None for every other error."""
-    chain = _chain(error)
-    if len(chain) == 1 or not any(type(link).__name__ == "APIConnectionError" for link in chain):
-        return None
-    text = clean_message(" ".join(str(chain[-1]).split()))[:200]
-    return f"{type(chain[-1]).__name__}: {text}" if text else type(chain[-1]).__name__
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -9,10 +9,9 @@ options of a run and make no recording unused. One for another git revision is u
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -20,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.documents import DocumentError
-from pytest_extract.errors import NotWritten, StoreError, nearest
+from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.extraction.call import Extraction, recorded_params
 from pytest_extract.extraction.litellm import readable_json, schema_for_model
-from pytest_extract.files import display_path, making, read_regular_text, write_atomic
+from pytest_extract.files import display_path, keep, making, read_kept, read_regular_text
 from pytest_extract.redact import Owned, clean_message, current, withheld, without_credentials
 
 if TYPE_CHECKING:
@@ -174,7 +173,6 @@ def recording_files(folder: Path) -> Iterator[Path]:
 
 
 RecordMode: TypeAlias = Literal["off", "none", "once", "new", "all"]
-RECORD_MODES: Final[tuple[RecordMode, ...]] = ("off", "none", "once", "new", "all")
 FORMAT: Final = 1
 _LONGEST_SLUG: Final = 200
 """Bytes: file systems take 255."""
@@ -230,32 +228,32 @@ class Recordings:
     on_write_error: Callable[[NotWritten], None] | None = None
     on_refused: Callable[[str], None] | None = None
 
-    def __post_init__(self) -> None:
-        if self.mode not in RECORD_MODES:
-            raise StoreError(f"no recording mode {self.mode!r}{nearest(self.mode, RECORD_MODES)}")
-
     def obtain(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None = None) -> Extraction:
         """Return the recorded output, or that of `call`, which is recorded if the mode says so. Raises NotRecorded.
 
         Where outputs are replayed, of all that want the same one at once, in any process, one calls and the others wait
         for what it records; they call themselves when it failed. `owned`: as in `store`.
         """
-        found = self.lookup(key)
-        if found is not None:
+        if (found := self.lookup(key)) is not None:
             return found
-        if self.mode not in {"once", "new"}:
-            return self.store(key, call(), owned)
-        with making(self.folder, [key.digest]):
-            found = self.lookup(key)
-            return found if found is not None else self.store(key, call(), owned)
+        with making(self.folder, [key.digest]) if self.mode in {"once", "new"} else nullcontext():
+            return self.lookup(key) or self.store(key, call(), owned)
 
     def lookup(self, key: RecordingKey) -> Extraction | None:
-        """Return the fresh recording's output; None: call the extractor. Raises NotRecorded under `none`."""
+        """Return the fresh recording's output; None: call the extractor. Raises NotRecorded under `none`.
+
+        It is in the folder of its case, or in another (a case renamed, or with equal inputs): where the extractor can
+        be called, what another one has made for another case is not its output.
+        """
         if self.mode in {"off", "all"}:
             return None
-        path = self._find(key)
-        if path is not None:
+        path = self._path(key)
+        if path.exists():
             return read_recording(path).extraction()
+        for found in _readable(self.folder.glob(f"*/{path.name}")):
+            by = found.body.get("extractor")
+            if self.mode == "none" or key.extractor_digest is None or by in (None, key.extractor_digest):
+                return found.extraction()
         if self.mode == "none":
             raise NotRecorded(self.explain(key))
         return None
@@ -273,14 +271,14 @@ class Recordings:
                 self.on_refused(f"{key.nodeid or key.case}: {refusal}")
             return _noted(extraction, f"not recorded: {refusal}")
         path, body = self._path(key), _body(key, extraction)
-        try:
-            write_atomic(path, readable_json(body) + "\n")
-        except NotWritten as error:  # the output was paid for, so it is scored all the same
-            if self.on_write_error is not None:
-                self.on_write_error(error)
+        error = keep(path, readable_json(body) + "\n", self.on_write_error)
+        if error is not None:
             return _noted(extraction, f"not recorded: {error}")
         if self.mode == "new":
-            self._remove_replaced(key, Recording(path, body))
+            new = Recording(path, body)
+            for old in self._of_case(key):
+                if old.slot == new.slot and old.digest != new.digest:
+                    old.path.unlink(missing_ok=True)
         return extraction
 
     def explain(self, key: RecordingKey) -> str:
@@ -298,27 +296,9 @@ class Recordings:
     def _path(self, key: RecordingKey) -> Path:
         return self.folder / _slug(key.case) / f"{key.digest[:24]}.json"
 
-    def _find(self, key: RecordingKey) -> Path | None:
-        """Return the file of `key`: in its case's folder, or in another (a case renamed, or with equal inputs).
-
-        Where the extractor can be called, what another one has made for another case is not its output.
-        """
-        path = self._path(key)
-        if path.exists():
-            return path
-        anyones = key.extractor_digest is None or self.mode == "none"
-        by = (None, key.extractor_digest)
-        elsewhere = _readable(self.folder.glob(f"*/{path.name}"))
-        return next((found.path for found in elsewhere if anyones or found.body.get("extractor") in by), None)
-
     def _of_case(self, key: RecordingKey) -> Iterator[Recording]:
         found = _readable(sorted((self.folder / _slug(key.case)).glob("*.json")))
         return (recording for recording in found if recording.body["case"] == key.case)
-
-    def _remove_replaced(self, key: RecordingKey, new: Recording) -> None:
-        for recording in self._of_case(key):
-            if recording.slot == new.slot and recording.digest != new.digest:
-                recording.path.unlink(missing_ok=True)
 
 
 def _quoted(word: str) -> str:
@@ -335,21 +315,16 @@ def _readable(paths: Iterable[Path]) -> Iterator[Recording]:
 
 def read_recording(path: Path) -> Recording:
     """Read one recording; StoreError where the file is damaged or of another format."""
-    try:
-        body = json.loads(read_regular_text(path))
+
+    def read(body: Json) -> Recording:
         if body["format"] != FORMAT:
-            raise StoreError(
-                f"{path}: recording of format {body['format']}, this version reads {FORMAT}; record it again"
-            )
+            raise ValueError(f"recording of format {body['format']}, this version reads {FORMAT}")
         recording = Recording(path, body)
         recording.extraction()
         _ = (recording.slot, recording.digest)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise StoreError(
-            f"{path}: no recording that can be read ({type(error).__name__}: {error}); delete it, or record it again "
-            "with --extract-record=all"
-        ) from error
-    return recording
+        return recording
+
+    return read_kept(path, "recording", read)
 
 
 def _slug(case: str) -> str:

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -204,13 +203,6 @@ def test_a_page_of_any_size_is_a_small_image(box):
 
 
 # --- the processes that read them
-
-
-def test_pages_may_be_read_in_several_threads():
-    texts = [f"page {number}" for number in range(20)]
-    with ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda _: pages_of(small_pdf(*texts), max_pages=50), range(40))
-        assert all(pages == texts for pages in found)
 
 
 AT_CTRL_C = """

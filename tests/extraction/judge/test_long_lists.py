@@ -41,7 +41,7 @@ def by_identity(item):
 @pytest.fixture
 def judge(llm_server):
     llm_server.otherwise = by_identity
-    return LlmJudge(MODEL, retry=Retry(attempts=3, timeout_s=20), sleep=lambda _: None)
+    return LlmJudge(MODEL, retry=Retry(attempts=3, timeout_s=20))
 
 
 def rows_of(count, seed=1):

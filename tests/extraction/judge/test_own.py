@@ -72,10 +72,7 @@ def with_variable(*, strict):
 
 
 def with_keyword(*, strict):
-    def judge(questions, *, strict=strict):
-        return judged(questions, strict)
-
-    return judge
+    return lambda questions, *, strict=strict: judged(questions, strict)
 
 
 def with_settings(*, strict):
@@ -88,18 +85,15 @@ class Plain:
     strict: bool
 
     def __call__(self, questions):
-        return judged(questions, self.strict)
-
-
-@dataclass(frozen=True, slots=True)
-class Slotted:
-    strict: bool
-
-    def __call__(self, questions):
         return self.ask(questions)
 
     def ask(self, questions):
         return judged(questions, self.strict)
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted(Plain):
+    strict: bool
 
 
 @dataclass(frozen=True)

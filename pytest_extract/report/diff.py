@@ -290,13 +290,6 @@ def shown_values(item: FieldResult, width: int) -> list[tuple[str, str, Style]]:
     return [(side, show(value, width, at=at), style) for side, value, style in sides if value is not MISSING]
 
 
-def finding_difference(item: FieldResult, width: int, *, whole: bool = False) -> Line:
-    """Say how two values differ that do not match, in about `width` columns; `whole`: tell all changes inside."""
-    if item.status is not Status.MISMATCH:
-        return ()
-    return value_difference(item.gold, item.extracted, width, reason=item.reason or "", whole=whole)
-
-
 def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool) -> list[Line]:
     """Say what differs, what went wrong, a score between 0 and 1, the reason of the metric, and the matched row.
 
@@ -384,22 +377,21 @@ _LARGEST_CONTAINERS: Final = 100_000
 """Containers whose JSON texts together are longer than this are not compared inside: deepdiff takes seconds."""
 
 
-def value_difference(
-    gold: Json | Missing, extracted: Json | Missing, width: int, *, reason: str = "", whole: bool = False
-) -> Line:
-    """Describe the difference of two values: marked characters, changes inside, the error of a number, or their types.
+def finding_difference(item: FieldResult, width: int, *, whole: bool = False) -> Line:
+    """Say how two values differ that do not match: marked characters, changes inside, the error of a number, or types.
 
     In about `width` characters around the first difference `ACME Gmb[H→h]` was replaced, `[-lost]` is only in gold,
     `[+invented]` only in the extracted text. No spans for dissimilar texts, and if the two values show all of it, or
-    the `reason` of the metric says it. `whole`: list all changes inside.
+    the reason of the metric says it. `whole`: list all changes inside.
     """
-    if gold is MISSING or extracted is MISSING or gold is None or extracted is None:
+    gold, extracted = item.gold, item.extracted
+    if item.status is not Status.MISMATCH or gold is MISSING or extracted is MISSING or None in (gold, extracted):
         return ()
     if isinstance(gold, str) and isinstance(extracted, str):
         return _marked_text(_text_runs(gold, extracted), width)
     if isinstance(gold, dict | list) and type(gold) is type(extracted):
         return _changes_inside(gold, extracted, width, None if whole else _MOST_CHANGES)
-    if reason:
+    if item.reason:
         return ()
     if is_number(gold) and is_number(extracted):
         return line(off_by(gold, extracted))

@@ -7,7 +7,7 @@ from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING
 from pytest_extract.documents import Document
-from pytest_extract.report.findings import findings_of, fold_failures, mistake_text, split_known, value_locations
+from pytest_extract.report.findings import findings_of, mistake_text, split_known, value_locations
 from tests.records import field_result as entry
 from tests.records import score_record
 
@@ -50,14 +50,14 @@ from tests.records import score_record
     ],
 )
 def test_wholes_and_rows_in_another_order(entries, folded):
-    assert [(str(item.result.path), item.note, item.stands_for) for item in fold_failures(entries)] == folded
+    assert [(str(item.result.path), item.note, item.stands_for) for item in findings_of(entries)] == folded
 
 
 def test_a_whole_is_put_together_again_and_keeps_where_it_stands():
     entries = [entry("v.a", 1), entry("v.rows[0].x", 2), entry("v.rows[1].x", 3), entry('v["o.k"]', 4)]
-    assert fold_failures(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
+    assert findings_of(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
     inner = [entry("b[-1].y", extracted=1, matched="b[4].y"), entry("b[-1].z", extracted=2), entry("x", 1, 1)]
-    assert [str(item.result.matched) for item in fold_failures(inner)] == ["b[4]"]
+    assert [str(item.result.matched) for item in findings_of(inner)] == ["b[4]"]
 
 
 LEAF = {"type": "string", "x-eval-compare": "exact"}

@@ -14,7 +14,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING
 from pytest_extract.core.words import number_text
 from pytest_extract.errors import SchemaError
-from pytest_extract.report.diff import DiffOptions, look_alike_text, score_lines, value_difference
+from pytest_extract.report.diff import DiffOptions, finding_difference, look_alike_text, score_lines
 from pytest_extract.report.lines import (
     Span,
     Table,
@@ -33,6 +33,7 @@ from pytest_extract.report.lines import (
     text_width,
     wrap_spans,
 )
+from tests.records import field_result
 from tests.report.runs import texts
 from tests.strategies import any_json
 
@@ -134,6 +135,11 @@ def test_numbers_for_people_are_written_in_full(value, text):
 
 # --- differences
 
+
+def difference(gold, extracted, width):
+    return finding_difference(field_result("a", gold, extracted, status="mismatch"), width)
+
+
 FOX = "The quick brown fox jumps over the lazy dog. " * 20
 
 
@@ -171,22 +177,22 @@ FOX = "The quick brown fox jumps over the lazy dog. " * 20
     ],
 )
 def test_difference(gold, extracted, told):
-    assert text_of(value_difference(gold, extracted, 80)) == told
+    assert text_of(difference(gold, extracted, 80)) == told
 
 
 def test_of_long_texts_at_least_one_difference_is_marked_and_others_are_counted():
     gold = "See https://billing.example.com/customers/4711/invoices/winter, payable in thirty days from the receipt"
     for width in (40, 52, 72):
-        spans = value_difference(gold, gold.replace("winter", "summer").replace("thirty", "sixty"), width)
+        spans = difference(gold, gold.replace("winter", "summer").replace("thirty", "sixty"), width)
         assert any(span.style == "mark" for span in spans)
     needle = "x" * 10_000 + "needle" + "y" * 10_000
-    told = text_of(value_difference(needle, needle.replace("needle", "noodle"), 40))
+    told = text_of(difference(needle, needle.replace("needle", "noodle"), 40))
     assert told.startswith("…xxx")
     assert "[ee→oo]" in told
     assert len(told) < 100
-    told = text_of(value_difference("word " * 60, "word ward " * 30, 40))
+    told = text_of(difference("word " * 60, "word ward " * 30, 40))
     assert told.endswith("more differences")
-    told = text_of(value_difference("word " * 30, "ward " + "word " * 28 + "ward ", 200))
+    told = text_of(difference("word " * 30, "ward " + "word " * 28 + "ward ", 200))
     assert told.startswith("[word→ward] word")
     assert told.endswith("[word→ward] ")
 
@@ -267,13 +273,13 @@ def test_any_two_documents_can_be_told_apart(gold, extracted, width, verbosity):
 def test_values_are_short_and_harmless(gold, extracted, width):
     assert show(gold, width).isprintable()
     assert len(show(gold, width)) <= width + 40
-    assert text_of(value_difference(gold, extracted, width)).isprintable()
+    assert text_of(difference(gold, extracted, width)).isprintable()
 
 
 def test_any_two_numbers_can_be_told_apart():
     for gold, extracted in itertools.product(HUGE, HUGE):
         assert show(gold, 40)
-        assert text_of(value_difference(gold, extracted, 60)).isprintable()
+        assert text_of(difference(gold, extracted, 60)).isprintable()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.case_result import Breach, CaseResult, Outcome
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.metrics.numbers import off_by
 from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
@@ -113,7 +113,19 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
                 more = f" ({len(bad)} not green)" if len(bad) > 1 else ""
                 lines.append(line(Span(f"repeat {attempt.index + 1} of {len(result.attempts)}{more}:", "head")))
                 lines += _told(options, "bad", *(breach.message for breach in attempt.breaches))
-            lines += _attempt_lines(attempt, result.known, options, places or {})
+            score, error = attempt.score, attempt.error or ""
+            notes = [note for note in attempt.notes if score is None or note not in score.wrapped.values()]
+            lines += _told(options, "warn", *error.splitlines(), *notes)
+            if score is not None:
+                lines += score_lines(
+                    score,
+                    options,
+                    known=result.known,
+                    places=places,
+                    output=attempt.output,
+                    breaches=attempt.breaches,
+                    unjudged=not error.startswith(WITHOUT_JUDGE),
+                )
         if result.uncompared and not options.brief:
             lines += _told(options, "warn", uncompared_text(*uncompared_places(result)))
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the others along
@@ -130,26 +142,6 @@ def repeats_text(result: CaseResult) -> str:
     """Count the repeats that passed: `2 of 3 repeats passed, 3 needed`."""
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in result.attempts)
     return f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed"
-
-
-def _attempt_lines(
-    attempt: Attempt, known: Sequence[str], options: DiffOptions, places: Mapping[str, str]
-) -> list[Line]:
-    """Show one attempt: its error, its notes, its score."""
-    score, error = attempt.score, attempt.error or ""
-    notes = [note for note in attempt.notes if score is None or note not in score.wrapped.values()]
-    lines = _told(options, "warn", *error.splitlines(), *notes)
-    if score is None:
-        return lines
-    return lines + score_lines(
-        score,
-        options,
-        known=known,
-        places=places,
-        output=attempt.output,
-        breaches=attempt.breaches,
-        unjudged=not error.startswith(WITHOUT_JUDGE),
-    )
 
 
 def score_lines(
@@ -295,23 +287,16 @@ def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool)
 
     `cite`: tell citations.
     """
-    item, said, reason = finding.result, mistake_text(finding), finding.result.reason or ""
-    look_alike = matched = ""
-    if item.status is Status.MISMATCH:
-        if isinstance(item.gold, str) and isinstance(item.extracted, str):
-            look_alike = look_alike_text(item.gold, item.extracted)
-    elif item.status is not Status.JUDGE_ERROR:
-        reason = ""
-    if item.matched and item.matched != item.path:
-        matched = f"{'stands at' if item.status is Status.HALLUCINATION else 'matched with'} {item.matched}"
-    parts: list[tuple[str, Style]] = [
-        (look_alike, "dim"),
-        (said, "mark"),
+    item = finding.result
+    said_of_row = "stands at" if item.status is Status.HALLUCINATION else "matched with"
+    parts: list[tuple[str | None, Style]] = [
+        (look_alike_text(item), "dim"),
+        (mistake_text(finding), "mark"),
         (f"score {score_number(item.score)}" if 0 < item.score < 1 else "", "plain"),
-        (reason, "dim"),
+        (item.reason if item.status in {Status.MISMATCH, Status.JUDGE_ERROR} else "", "dim"),
         ("" if item.confidence is None else f"confidence {score_number(item.confidence)}", "dim"),
         *((f"cited {citation_text(each)}", "dim") for each in item.citations[: _MOST_CITATIONS if cite else 0]),
-        (matched, "dim"),
+        (f"{said_of_row} {item.matched}" if item.matched and item.matched != item.path else "", "dim"),
     ]
     notes = [line(Span(shorten(safe_prose(text), width), style)) for text, style in parts if text]
     return [each for each in (told(finding.note, "mark"), difference, *notes) if text_of(each)]
@@ -481,11 +466,14 @@ def _changes_inside(gold: Json, extracted: Json, width: int, most: int | None) -
     return line(Span("; ".join(texts), "mark"), f"; … {plural(left, 'more difference')}" if left else "")
 
 
-def look_alike_text(gold: str, extracted: str) -> str:
+def look_alike_text(item: FieldResult) -> str:
     """Name the code points of the first differing characters if they look alike; otherwise return an empty text.
 
     Alike are forms of one text, and letters of two scripts, marks or spaces, whose Unicode names begin differently.
     """
+    gold, extracted = item.gold, item.extracted
+    if item.status is not Status.MISMATCH or not isinstance(gold, str) or not isinstance(extracted, str):
+        return ""
     run = next(filter(_is_change, _text_runs(gold, extracted)), ("", ""))
     if not all(run) or max(map(len, run)) > 3 or "".join(run).isascii():
         return ""

@@ -286,21 +286,16 @@ class RunTotals:
         for head, remark in _REMARKS.items():
             if text := remark(result):
                 self.remarks[head][result.nodeid] = text
-        for attempt in result.attempts:
-            if attempt.score is not None:
-                self._add_score(attempt.score, result.nodeid)
+        for score in [attempt.score for attempt in result.attempts if attempt.score is not None]:
+            if score.failure is not None:
+                self.unusable[score.failure.kind] += 1
+            for rule in score.rules:
+                self.rules[rule.name].setdefault(rule.status, []).append(result.nodeid)
+            if score.mistakes:
+                from pytest_extract.core.mistakes import mistake_kinds  # most outputs are right
+
+                self.mistakes.update(kind.replace("_", " ") for kind in mistake_kinds(score))
         self.repeated = self.repeated or len(result.attempts) > 1
-
-    def _add_score(self, score: ScoreRecord, nodeid: str) -> None:
-        """Count the failure, the rules and the mistakes of an output of a case."""
-        if score.failure is not None:
-            self.unusable[score.failure.kind] += 1
-        for rule in score.rules:
-            self.rules[rule.name].setdefault(rule.status, []).append(nodeid)
-        if score.mistakes:
-            from pytest_extract.core.mistakes import mistake_kinds  # most outputs are right
-
-            self.mistakes.update(kind.replace("_", " ") for kind in mistake_kinds(score))
 
 
 _CHANGED: Final = "requests changed"
@@ -353,33 +348,42 @@ def summary_lines(
     totals = totals_of(results) if totals is None else totals
     lines: list[Line] = []
     if golds:
-        lines.append(_cases_line(totals, expected))
+        parts: list[str | Span] = [Span(plural(totals.cases, "case"), "head")]
+        for outcome, style in _OUTCOME_STYLE.items():
+            if count := totals.outcomes[outcome]:
+                text = plural(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.text}"
+                parts += [", " if len(parts) > 1 else ": ", Span(text, style)]
+        if expected:
+            parts.append(f" ({expected:,} as an xfail mark says)")
+        parts += [f"; {' '.join(measure_text(name, value))}" for name, value in totals.means.items()]
+        lines.append(line(*parts))
         if len(totals.variants) > 1:
             lines += variant_table(totals.variants).lines(width)
-        if fields:
-            most = None if verbosity >= 2 else WORST_FIELDS
-            lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
+        most = None if verbosity >= 2 else WORST_FIELDS
+        bad = worst_patterns(totals.fields)
+        if diffs and most is not None:
+            bad = [each for each in bad if len(each[1].cases) > 1]
+        if fields and bad:
+            table = replace(worst_fields_table(bad), title="worst fields")
+            lines += table.first(most, "field", _VERY_VERBOSE).lines(width)
         lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width)
     lines += failure_lines(totals, width=width)
     lines += break_off_lines(results, width=width)
     lines += _rule_lines(totals.rules, width)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += remark_lines(totals.remarks, width=width, verbosity=verbosity)
-    lines += _origin_lines(totals)
+    if 0 < totals.apart.total() < totals.cases:  # headline rates and the regression gate leave them out
+        apart = ", ".join(plural(number, f"{origin} case") for origin, number in totals.apart.items())
+        lines.append(line(Span("not in the rates above", "head"), f": {apart}"))
     if Origin.SYNTHETIC in totals.apart:
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
-    return lines + _money_lines(totals.spending, reruns or Spending(), judge or Spending(), width)
-
-
-def _cases_line(totals: RunTotals, expected: int) -> Line:
-    parts: list[str | Span] = [Span(plural(totals.cases, "case"), "head")]
-    for outcome, style in _OUTCOME_STYLE.items():
-        if count := totals.outcomes[outcome]:
-            text = plural(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.text}"
-            parts += [", " if len(parts) > 1 else ": ", Span(text, style)]
-    if expected:
-        parts.append(f" ({expected:,} as an xfail mark says)")
-    return line(*parts, *(f"; {' '.join(measure_text(name, value))}" for name, value in totals.means.items()))
+    spent = [spending_facts(totals.spending + (reruns or Spending()), reruns or Spending())]
+    if judge is not None and judge.calls:
+        spent.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
+    for facts in filter(None, spent):
+        told = "; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts)
+        lines += prose(told, "plain", indent=0, width=width)
+    return lines
 
 
 def variant_table(variants: Mapping[str, VariantTotals]) -> Table:
@@ -407,14 +411,6 @@ def worst_fields_table(bad: Sequence[tuple[str, PatternCounts]], variants: Seque
 def _wrong_text(statuses: Counter[str]) -> str:
     found = PatternCounts(statuses)
     return f"{found.wrong:,} of {found.total:,} ({percent(found.wrong / found.total)})" if found.total else "-"
-
-
-def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:
-    bad = worst_patterns(fields)
-    if diffs and most is not None:
-        bad = [each for each in bad if len(each[1].cases) > 1]
-    table = replace(worst_fields_table(bad), title="worst fields").first(most, "field", _VERY_VERBOSE)
-    return table.lines(width) if bad else []
 
 
 def _case_name(nodeid: str) -> str:
@@ -455,14 +451,6 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
     return lines
 
 
-def _origin_lines(totals: RunTotals) -> list[Line]:
-    """Count the cases that headline rates and the regression gate leave out, where there are samples."""
-    if not 0 < totals.apart.total() < totals.cases:
-        return []
-    counts = ", ".join(plural(count, f"{origin} case") for origin, count in totals.apart.items())
-    return [line(Span("not in the rates above", "head"), f": {counts}")]
-
-
 def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int) -> list[Line]:
     """Tell of each rule across fields that does not hold in some output, or applies in none."""
     lines = []
@@ -490,14 +478,6 @@ def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, st
     if spent.recorded:
         facts.append(("recorded earlier", plural(spent.recorded, "output"), "nothing spent on them now"))
     return facts
-
-
-def _money_lines(spent: Spending, reruns: Spending, judge: Spending, width: int) -> list[Line]:
-    parts = [spending_facts(spent + reruns, reruns)]
-    if judge.calls:
-        parts.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
-    texts = ["; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts) for facts in parts]
-    return [each for text in texts if text for each in prose(text, "plain", indent=0, width=width)]
 
 
 def _unknown_text(spent: Spending) -> str:

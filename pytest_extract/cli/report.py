@@ -18,19 +18,12 @@ from pytest_extract.cli.files import (
     write_json,
 )
 from pytest_extract.core.aggregate import MODALITY_WEIGHTS, aggregate, standings
-from pytest_extract.core.aggregate.slices import (
-    DIMENSIONS,
-    dimension,
-    known_tags,
-    natural_key,
-    slice_tables,
-    tags_among,
-)
+from pytest_extract.core.aggregate.slices import DIMENSIONS, dimension, natural_key, slice_tables
 from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.core.measures import SCORE_MEASURES
 from pytest_extract.core.values import Json
 from pytest_extract.core.words import plural
-from pytest_extract.errors import ConfigError, StoreError, nearest
+from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import write_bytes_atomic
 from pytest_extract.importers.sob import read_sob_results
 from pytest_extract.regression.snapshots import CaseKey, case_key, merge, snapshot
@@ -39,7 +32,7 @@ from pytest_extract.report import aggregates
 from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, Part, slice_table
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import text_of, told
-from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root, written_now
+from pytest_extract.report.run_report import RunReport, case_finder, repository_root, written_now
 from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
 
@@ -125,11 +118,8 @@ def _report_file(text: str) -> ReportFile:
 def read_tagged_results(command: str, args: argparse.Namespace) -> list[CaseResult]:
     """Return the results that a command names (`read_all_results`); ConfigError for a tag of --by that no case has."""
     results = read_all_results(command, args.results)
-    known = known_tags(results)
-    for name in tags_among(args.by):
-        if name not in known:
-            advice = nearest(name, dict.fromkeys([*known, *DIMENSIONS]))
-            raise ConfigError(f"--by: no case has the tag {name!r}{advice}")
+    for note in aggregates.unknown_tag_notes(results, args.by):
+        raise ConfigError(f"--by: {note}")
     return results
 
 
@@ -189,7 +179,7 @@ def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace)
         view=args.as_ or VIEWS[0],
         runs=runs_over_time(results, args.results),
         facts={"made from": ", ".join(map(str, args.results))},
-        find_case=CaseFinder(Path.cwd(), *(path.resolve().parent for path in args.results)),
+        find_case=case_finder(Path.cwd(), *(path.resolve().parent for path in args.results)),
         pages=args.html_pages,
         root=repository_root(Path.cwd()),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate import (
     DEEPJSON,
@@ -24,8 +25,8 @@ from pytest_extract.core.aggregate import (
     sob_summary,
 )
 from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, ThresholdProposal
-from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
-from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable, known_tags, tags_among
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.values import Json
 from pytest_extract.core.words import listed, number_text, percent, plural, score_number
@@ -233,8 +234,7 @@ def ranking_title(places: Sequence[RankedVariant]) -> str:
     return f"{best.variant or NO_VARIANT} is first, tied with {tied}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SobTables:
+class SobTables(NamedTuple):
     """The leaderboard, and the summaries of each model and modality with rows: plain and weighted by complexity."""
 
     board: Sequence[LeaderboardRow]
@@ -248,11 +248,9 @@ def sob_tables(runs: Sequence[SobRun], *, samples: int | None = None) -> SobTabl
     """
     models: dict[str, dict[str, Mapping[str, float] | None]] = {}
     summaries: dict[tuple[str, str], tuple[SobSummary, SobSummary]] = {}
+    summarized = partial(sob_summary, samples=samples or SAMPLES)
     for run in runs:
-        plain, weighted = run.summaries or (
-            sob_summary(run.rows, samples=samples or SAMPLES),
-            sob_summary(run.rows, run.weights, samples=samples or SAMPLES),
-        )
+        plain, weighted = run.summaries or (summarized(run.rows), summarized(run.rows, run.weights))
         summaries[run.modality, run.model] = plain, weighted
         means = {name: weighted.metrics[name].mean for name in SOB_METRICS}
         models.setdefault(run.model, {})[run.modality] = means
@@ -402,14 +400,12 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
     return listed(named)
 
 
-def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list[str]:
-    """Say which of the tags no case has, and which is meant."""
-    known = [*tags, *DIMENSIONS]
-    return [
-        f"no case has the tag {table.by.name!r}{nearest(table.by.name, known)}"
-        for table in tables
-        if table.by.kind == "case" and not table.is_known
-    ]
+def unknown_tag_notes(results: Sequence[CaseResult], by: Sequence[str]) -> list[str]:
+    """Say which of the tags among `by` no case has, and which is meant."""
+    known = known_tags(results)
+    names = [*known, *DIMENSIONS]
+    missing = [name for name in tags_among(by) if results and name not in known]
+    return [f"no case has the tag {name!r}{nearest(name, names)}" for name in missing]
 
 
 def _rate_cells(rates: Rates) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -34,7 +34,7 @@ from pytest_extract.regression.gate import (
     interval_text,
     spent_text,
 )
-from pytest_extract.regression.snapshots import CaseKey, FailingField, snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import flaky_fields, rank_variants, suite_pass_hat_k
 from pytest_extract.report.aggregates import VIEWS, ranking_title
 from pytest_extract.report.lines import (
@@ -122,7 +122,18 @@ def headline(run: RunReport) -> Headline:
     problems += [f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else []
     doubts = [f"{_count_of_cases(left, run)} not run"] if left else []
     if run.gate == "regression":
-        return _gate_headline(run, problems, doubts)
+        if run.judged is None:
+            return Headline(
+                tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts)
+            )
+        failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged) == EXIT_WORSE
+        unsure = bool(doubts) or run.judged.answer is Answer.UNDECIDED
+        return Headline(
+            tone="bad" if failing else "warn" if unsure else "good",
+            word=str(run.judged.answer),
+            text=next(iter(run.judged.reasons), ""),
+            reasons=(*problems, *doubts),
+        )
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
     what = "failed" if run.gate == "case" else "below their thresholds"
@@ -180,19 +191,6 @@ def _count_of_cases(count: int, run: RunReport) -> str:
     return f"all {total}" if count > 1 else total
 
 
-def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
-    if run.judged is None:
-        return Headline(tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts))
-    failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged) == EXIT_WORSE
-    unsure = bool(doubts) or run.judged.answer is Answer.UNDECIDED
-    return Headline(
-        tone="bad" if failing else "warn" if unsure else "good",
-        word=str(run.judged.answer),
-        text=next(iter(run.judged.reasons), ""),
-        reasons=(*problems, *doubts),
-    )
-
-
 def _passed_text(run: RunReport) -> str:
     if len(run.totals.variants) > 1 and not run.runs:
         return ranking_title(rank_variants(snapshot(run.results)))
@@ -214,7 +212,7 @@ def next_steps(run: RunReport) -> list[str]:
         name, tally = bad[0]
         share = f"{tally.wrong:,} of {tally.total:,} values wrong in {plural(len(tally.cases), 'case')}"
         steps.append(f"Look at `{name}` first: {share}.")
-    if answer is Answer.WORSE and not _compared_variants(run.judged):
+    if run.judged is not None and answer is Answer.WORSE and not _compared_variants(run.judged):
         accept = "`pytest --extract-update-baseline` and commit the baseline"
         steps.append(f"If the change is intended, accept it with {accept}.")
     if answer is Answer.UNDECIDED:
@@ -224,20 +222,19 @@ def next_steps(run: RunReport) -> list[str]:
     return steps
 
 
-def _compared_variants(decision: GateDecision | None) -> list[VariantComparison]:
+def _compared_variants(decision: GateDecision) -> list[VariantComparison]:
     """Return the comparisons of variants with each other, not with a baseline."""
-    variants = () if decision is None else decision.comparison.variants
-    return [variant for variant in variants if variant.before != variant.after]
+    return [variant for variant in decision.comparison.variants if variant.before != variant.after]
 
 
 _BRANCH: Final = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH", "CIRCLE_BRANCH")
 
 
-def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def run_facts(root: Path, arguments: Sequence[str]) -> dict[str, str]:
     """Return name -> value: `command` without secrets; `revision` and `branch` as far as known."""
     command = shlex.join(["pytest", *map(str, arguments)])
     revision = git_line(root, "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= and changes")
-    branch = _first(environment, _BRANCH) or git_line(root, "rev-parse", "--abbrev-ref", "HEAD")
+    branch = _environment(_BRANCH) or git_line(root, "rev-parse", "--abbrev-ref", "HEAD")
     facts = {
         "command": str(current().clean(command).value),
         "revision": revision,
@@ -246,9 +243,9 @@ def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, st
     return {name: value for name, value in facts.items() if value}
 
 
-def repository_root(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
+def repository_root(root: Path) -> Path:
     """Return the folder that a CI service checked the repository out to, by default `root`."""
-    return Path(_first(environment, ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")) or root)
+    return Path(_environment(("GITHUB_WORKSPACE", "CI_PROJECT_DIR")) or root)
 
 
 def written_now() -> str:
@@ -259,33 +256,24 @@ def written_now() -> str:
     return f"{datetime.now(tz=UTC):%Y-%m-%d %H:%M} UTC, pytest-extract {version('pytest-extract')}"
 
 
-def _first(environment: Mapping[str, str], names: Sequence[str]) -> str:
-    return next((environment[name] for name in names if environment.get(name)), "")
+def _environment(names: Sequence[str]) -> str:
+    """Return the first of several variables of the environment that is set."""
+    return next(filter(None, map(os.environ.get, names)), "")
 
 
-class CaseFinder:
-    """Reads the case files of results below one of several folders, each file once."""
+def case_finder(*roots: Path) -> Callable[[CaseResult], Case | None]:
+    """Return what finds the case of a result below one of several folders; None if no file that can be read has it."""
+    schemas = SchemaCache(compile_structure)
 
-    def __init__(self, *roots: Path) -> None:
-        self._roots = roots
-        self._files: dict[str, dict[str, Case]] = {}
-        self._cache = SchemaCache(compile_structure)
+    @cache
+    def cases_of(file: str) -> Mapping[str, Case]:
+        path = next((root / file for root in roots if (root / file).is_file()), None)
+        try:
+            return {case.id: case for case in load_cases(path, cache=schemas).cases} if path is not None else {}
+        except (ExtractError, OSError):
+            return {}
 
-    def __call__(self, result: CaseResult) -> Case | None:
-        """Return the case of a result; None if its file does not have it, or cannot be read."""
-        if result.file not in self._files:
-            self._files[result.file] = self._load(result.file)
-        return self._files[result.file].get(result.case_id)
-
-    def _load(self, file: str) -> dict[str, Case]:
-        for root in self._roots:
-            path = root / file
-            if path.is_file():
-                try:
-                    return {case.id: case for case in load_cases(path, cache=self._cache).cases}
-                except (ExtractError, OSError):
-                    return {}
-        return {}
+    return lambda result: cases_of(result.file).get(result.case_id)
 
 
 MOST_CHANGED: Final = 5
@@ -512,10 +500,8 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     count = plural(len(fields), "unsteady field")
     lines = [line(Span("repeats: ", "head"), f"{shares}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST
-    texts = first_of([_flaky_field_text(*field) for field in fields], most, "field", _SHOWS_ALL)
-    return [*lines, *(told(text, indent=2) for text in texts)]
-
-
-def _flaky_field_text(key: CaseKey, path: str, field: FailingField) -> str:
-    variant = f" [{key.variant}]" if key.variant else ""
-    return f"{key.case}{variant} {path}: passed {sum(field.runs)} of {plural(len(field.runs), 'run')}"
+    texts = []
+    for key, path, found in fields:
+        place = f"{key.case} [{key.variant}] {path}" if key.variant else f"{key.case} {path}"
+        texts.append(f"{place}: passed {sum(found.runs)} of {plural(len(found.runs), 'run')}")
+    return [*lines, *(told(text, indent=2) for text in first_of(texts, most, "field", _SHOWS_ALL))]

@@ -12,7 +12,7 @@ import pytest
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.report import exports
 from pytest_extract.report.exports import code_quality, csv_table, github_commands, junit_properties, problems_of
-from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root
+from pytest_extract.report.run_report import RunReport, case_finder, repository_root
 from tests.records import field_result, score_record
 from tests.report.runs import GOLD, SCHEMA, broken, case, scored, wrong
 
@@ -34,7 +34,7 @@ def root(tmp_path):
 
 
 def run_of(root, *results, **keys):
-    return RunReport(results=results, find_case=CaseFinder(root), root=root, **keys)
+    return RunReport(results=results, find_case=case_finder(root), root=root, **keys)
 
 
 def problems(root, *results, **keys):
@@ -167,10 +167,13 @@ def test_junit_properties_have_measures_cost_tags_and_fields():
     assert {name: found[f"extract.{name}"] for name in expected} == expected
 
 
-def test_the_root_is_that_of_the_checkout(tmp_path):
-    assert repository_root(tmp_path, {}) == tmp_path
-    assert repository_root(tmp_path, {"GITHUB_WORKSPACE": "/w"}) == Path("/w")
-    assert repository_root(tmp_path, {"CI_PROJECT_DIR": "/b"}) == Path("/b")
+def test_the_root_is_that_of_the_checkout(tmp_path, monkeypatch):
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert repository_root(tmp_path) == tmp_path
+    for name in ("CI_PROJECT_DIR", "GITHUB_WORKSPACE"):
+        monkeypatch.setenv(name, f"/{name}")
+        assert repository_root(tmp_path) == Path(f"/{name}")
 
 
 CELLS = {

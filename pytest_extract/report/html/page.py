@@ -102,6 +102,9 @@ MESSAGE: Final = 1_000
 VALUE_WIDTH: Final = 400
 """Characters shown of a value."""
 _LONGEST_ANCHOR: Final = 48
+_MOST_SENTENCES: Final = 20
+MOST_LISTED: Final = 100
+"""Rows of a table or a list that is no case's; further ones are counted."""
 
 
 def anchor(result: CaseResult) -> str:
@@ -121,6 +124,11 @@ def message(text: str, longest: int = MESSAGE) -> str:
     return safe_prose(shorten(text, longest))
 
 
+def _sentences(texts: Iterable[str], noun: str = "", most: int | None = None) -> list[str]:
+    """Return the first sentences, and one that counts the others."""
+    return first_of([*map(message, texts)], most or _MOST_SENTENCES, noun)
+
+
 def document_text(text: str) -> str:
     """Return a text of several lines without harmful characters, as long as it was: offsets in it stay."""
     safe = safe_controls(text)
@@ -128,11 +136,6 @@ def document_text(text: str) -> str:
         return safe
     longer = [char for char in {*text} if len(safe_controls(char)) > 1]
     return text.translate(dict.fromkeys(map(ord, longer), "\N{REPLACEMENT CHARACTER}"))
-
-
-def styled(line: Line) -> list[Json]:
-    """Return a line as data: a text, or [text, style], for each span."""
-    return [span.text if span.style == "plain" else [span.text, span.style] for span in line]
 
 
 def table_data(table: Table, **more: Json) -> dict[str, Any]:
@@ -147,11 +150,6 @@ def table_data(table: Table, **more: Json) -> dict[str, Any]:
         **more,
     }
 
-
-PageChoice: TypeAlias = Literal["none", "evidence", "all"]
-"""Which pages of PDFs are shown as images."""
-FindCase: TypeAlias = Callable[[CaseResult], Case | None]
-"""Finds the case of a result, with its document; None if it is not there any more."""
 
 MOST_DOCUMENTED: Final = 300
 """Cases that are shown beside their document, the first of the list."""
@@ -247,23 +245,22 @@ class PageDocument:
 class PageDocuments:
     """The documents of the cases on a page, each once: added case by case, worst first, and written at the end."""
 
-    def __init__(self, find_case: FindCase | None, pages: PageChoice) -> None:
-        self._find_case = find_case
-        self._choice = pages
+    def __init__(self, run: RunReport) -> None:
+        self._run = run
         self._by_digest: dict[str, PageDocument] = {}
         self._cases = 0
         self._text_room, self._image_room = MOST_TEXTS, MOST_IMAGE_BYTES
 
     def of_case(self, result: CaseResult) -> PageDocument | str | None:
         """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
-        if self._find_case is None:
+        if self._run.find_case is None:
             return None
         self._cases += 1
         if self._cases > MOST_DOCUMENTED:
             return f"The page shows the documents of {MOST_DOCUMENTED} cases; this one's is left out."
         digest = result.digests.get("document", "")
         try:
-            case = self._find_case(result)
+            case = self._run.find_case(result)
             if case is None:
                 return "The case, and with it its document, is not there any more."
             if case.document.sha256 != digest:
@@ -302,11 +299,11 @@ class PageDocuments:
             return [{"n": 1, "i": document.data_url}]
         texts = document.pages
         chosen = sorted(shown.pages or {1})
-        if self._choice == "all" or not shown.has_text:  # where the values of a scan stand, nobody knows
+        if self._run.pages == "all" or not shown.has_text:  # where the values of a scan stand, nobody knows
             chosen = [*range(1, len(texts) + 1)]
         elif len(chosen) < len(texts):
             shown.notes[f"{len(chosen):,} of {plural(len(texts), 'page')}: those with a value of the case"] = None
-        if kind == "pdf" and self._choice != "none" and (images := self._images(shown, chosen)):
+        if kind == "pdf" and self._run.pages != "none" and (images := self._images(shown, chosen)):
             return images
         found: list[Json] = []
         for number in chosen if shown.has_text else ():
@@ -362,7 +359,6 @@ MOST_MATCHES: Final = 200
 HEAT_COLUMNS: Final = 100
 """Field patterns of the heat map: those that fail most."""
 _MOST_REPEATS: Final = 5
-_MOST_SENTENCES: Final = 20
 _MOST_ARRAYS: Final = 5
 _MOST_ROWS: Final = 40
 _MOST_COLUMNS: Final = 8
@@ -410,7 +406,7 @@ def case_data(
             matches = room > MOST_CHARACTERS // 2
             body = _body(result, fallen, documents, variants[result.file, result.case_id], matches=matches)
             with_body, with_matches = with_body + 1, with_matches + matches
-        bodies.append(json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+        bodies.append(script_data(body))
         room -= len(bodies[-1])
         rate = result.means.get("pass_rate")
         rows.append(
@@ -495,7 +491,10 @@ def _body(
         evidence = documents.of_case(result) if any(attempt.score is not None for attempt in listed) else None
         found = evidence if isinstance(evidence, PageDocument) else None
         case = _Shown(result, worse, found, matches)
-        body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
+        bounds = _sentences((breach.message for breach in result.breaches), "bound")
+        if not bounds and result.why and result.outcome is not Outcome.PASSED:
+            bounds = [message(result.why)] if result.why not in {each.error for each in result.attempts} else []
+        body: dict[str, Json] = {"facts": _facts(result), "bounds": bounds}
         if len(result.attempts) > 1:
             left = len(bad) - _MOST_REPEATS
             more = f" {plural(left, 'more repeat')} not green." if left > 0 else ""
@@ -527,26 +526,13 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
     for path in wrong:
         found = [each.get(path) for each in leaves]
         gold = next((leaf.gold for leaf in found if leaf is not None and leaf.gold is not MISSING), MISSING)
-        values = ["-" if leaf is None else _variant_text(leaf) for leaf in found]
-        rows.append((path, show(gold, _CELL_WIDTH), *values))
+        cells = [leaf and (show(leaf.extracted, _CELL_WIDTH) if leaf.status in FAILED else "✓") for leaf in found]
+        rows.append((path, show(gold, _CELL_WIDTH), *cells))
     names = [f"{short_name(each.variant.label) or NO_VARIANT}: {each.outcome.text}" for each in shown]
     left = len(variants) - len(shown)
     notes = [f"… and {plural(left, 'more variant')}"] if left else []
     table = Table(("field", "gold", *names), rows, "Variants side by side", notes).first(_MOST_ROWS, "field")
     return {"variants": table_data(table)} if rows else {}
-
-
-def _variant_text(leaf: FieldResult) -> str:
-    return show(leaf.extracted, _CELL_WIDTH) if leaf.status in FAILED else "✓"
-
-
-def _missed_bounds(result: CaseResult) -> list[str]:
-    if result.breaches:
-        return first_of([message(breach.message) for breach in result.breaches], _MOST_SENTENCES, "bound")
-    errors = {attempt.error for attempt in result.attempts}
-    if result.why and result.outcome is not Outcome.PASSED and result.why not in errors:
-        return [message(result.why)]
-    return []
 
 
 def _facts(result: CaseResult) -> list[Json]:
@@ -571,12 +557,12 @@ def _attempt(case: _Shown, attempt: Attempt) -> dict[str, Json]:
     data: dict[str, Json] = {}
     if len(result.attempts) > 1:
         data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {attempt.outcome.text}"
-        data["bounds"] = first_of([message(each.message) for each in attempt.breaches], _MOST_SENTENCES, "bound")
+        data["bounds"] = _sentences((each.message for each in attempt.breaches), "bound")
     if attempt.error is not None:
-        data["error"] = "\n".join(first_of([*map(message, attempt.error.splitlines())], _MOST_SENTENCES, "line"))
+        data["error"] = "\n".join(_sentences(attempt.error.splitlines(), "line"))
     if attempt.score is not None:
         data |= _score(case, attempt.score)
-    data["notes"] = first_of([f"Note: {message(note)}" for note in attempt.notes], _MOST_SENTENCES, "note")
+    data["notes"] = _sentences((f"Note: {note}" for note in attempt.notes), "note")
     if attempt.output is not None and attempt.outcome is not Outcome.PASSED:
         data["output"] = _output(attempt)
     return data
@@ -652,7 +638,7 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
         "s": str(item.status),
         "m": short_name(metric_label(item)),
         "n": [
-            styled(note)
+            [span.text if span.style == "plain" else [span.text, span.style] for span in note]
             for note in finding_notes(finding, finding_difference(item, VALUE_WIDTH), VALUE_WIDTH, cite=True)
         ],
     }
@@ -696,17 +682,21 @@ def _row_tables(counted: Sequence[FieldResult]) -> tuple[list[dict[str, Json]], 
         at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
         if at is not None:
             arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
-    found: list[tuple[tuple[Step, ...], dict[int, list[FieldResult]], int]] = []
+    tables: list[dict[str, Json]] = []
+    left = 0
     for place, members in arrays.items():
         bad = {row: items for row, items in members.items() if any(item.status in FAILED for item in items)}
-        if bad:
-            found.append((place, bad, len(members)))
-    return [_row_table(*each) for each in found[:_MOST_ARRAYS]], max(len(found) - _MOST_ARRAYS, 0)
+        if bad and len(tables) == _MOST_ARRAYS:
+            left += 1
+        elif bad:
+            tables.append(_row_table(place, bad, len(members)))
+    return tables, left
 
 
 def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]], total: int) -> dict[str, Json]:
     size = len(place) + 1
-    columns = list(dict.fromkeys(str(FieldPath(item.path[size:])) for items in bad.values() for item in items))
+    names = {str(FieldPath(item.path[size:])): None for items in bad.values() for item in items}
+    columns = [*names][:_MOST_COLUMNS]
     rows: list[Json] = []
     for index, items in sorted(bad.items(), key=lambda each: (each[0] < 0, abs(each[0])))[:_MOST_ROWS]:
         matched = next((item.matched for item in items if item.matched and len(item.matched) >= size), None)
@@ -716,12 +706,10 @@ def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]]
         for item in items:
             sides = [None if side is MISSING else show(side, _CELL_WIDTH) for side in (item.gold, item.extracted)]
             cells[str(FieldPath(item.path[size:]))] = [str(item.status), *sides]
-        shown = [cells.get(name) for name in columns[:_MOST_COLUMNS]]
-        rows.append([None if index < 0 else index, None if is_missing else other, shown])
-    left_out = ((total - len(rows), "more row"), (len(columns) - _MOST_COLUMNS, "further field"))
+        rows.append([None if index < 0 else index, None if is_missing else other, [*map(cells.get, columns)]])
+    left_out = ((total - len(rows), "more row"), (len(names) - len(columns), "further field"))
     notes = ", ".join(plural(count, noun) for count, noun in left_out if count > 0)
-    names = [short_name(each) for each in columns[:_MOST_COLUMNS]]
-    return {"p": short_name(str(FieldPath(place))), "c": names, "r": rows, "n": notes}
+    return {"p": short_name(str(FieldPath(place))), "c": [*map(short_name, columns)], "r": rows, "n": notes}
 
 
 # --- the page
@@ -734,14 +722,10 @@ DRAWN: Final = ("drawn", None)
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 MOST_VARIANTS: Final = 50
 """Variants in the table and the filter; further ones are counted."""
-_MOST_VARIANT_COLUMNS: Final = 6
-_MOST_MISTAKES: Final = 100
-_MOST_HEAD_REASONS: Final = 20
 _SENTENCE: Final = 300
 _MAIN_REASON: Final = 600
 _TITLE: Final = 120
 _LINE_WIDTH: Final = 400
-_MOST_TAG_VALUES: Final = 100
 
 
 def page(run: RunReport) -> str:
@@ -752,9 +736,11 @@ def page(run: RunReport) -> str:
     """
     head = headline(run)
     style, script = _asset("page.css"), _asset("page.js")
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
     data, bodies, documents = _page_data(run, head)
     told = {
-        "policy": _policy(style, script),
+        "policy": f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'",
         "title": f"{_ICONS[head.tone]} {shorten(f'{head.word}: {head.text}' if head.text else head.word, _TITLE)}",
         "tone": head.tone,
         "icon": _ICONS[head.tone],
@@ -767,7 +753,7 @@ def page(run: RunReport) -> str:
         style=style,
         script=script,
         data=script_data(data),
-        bodies=_scripts("body", map(json_in_script, bodies)),
+        bodies=_scripts("body", bodies),
         documents=_scripts("document", map(script_data, documents)),
     )
 
@@ -782,11 +768,7 @@ def _scripts(kind: str, texts: Any) -> str:
 
 def script_data(value: Any) -> str:
     """Return JSON that can stand in a `script` element: no `<` can end it, no lone surrogate breaks the file."""
-    return json_in_script(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
-
-
-def json_in_script(text: str) -> str:
-    """Escape a JSON text for a `script` element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return safe.encode("utf-8", "replace").decode("utf-8")
 
@@ -800,24 +782,13 @@ def _readable(value: Any) -> Any:
     return [_readable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
 def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str], list[dict[str, Json]]]:
     """Return what the page shows, the bodies of the cases as JSON, and the documents."""
     variants = sorted(run.totals.variants)
     patterns = worst_patterns(run.totals.fields)
     worse = fallen_fields(run.judged)
     anchors = {case_key(result): anchor(result) for result in run.results}
-    documents = PageDocuments(run.find_case, run.pages)
+    documents = PageDocuments(run)
     tags = _filtered_tags(run)
     rows, bodies, case_limits = case_data(run.results, worse, patterns, documents, tags)
     shown_documents, document_limits = documents.data()
@@ -839,12 +810,14 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
         ("plots", "Pass rate by size", _size_plots(run.results)),
     ]
+    models = sorted({result.variant.model for result in run.results if result.variant.model and not run.runs})
+    facts = {**run.facts, "model" if len(models) == 1 else "models": ", ".join(models)}  # a table names runs
     told = {
         "head": {
             "text": shorten(head.text, _MAIN_REASON),
-            "reasons": first_of([shorten(text, _SENTENCE) for text in head.reasons], _MOST_HEAD_REASONS),
+            "reasons": first_of([shorten(text, _SENTENCE) for text in head.reasons], _MOST_SENTENCES),
             "steps": [shorten(step, _SENTENCE) for step in next_steps(run)],
-            "facts": [(name, shorten(text, _SENTENCE)) for name, text in (*run.facts.items(), *_models(run)) if text],
+            "facts": [(name, shorten(text, _SENTENCE)) for name, text in facts.items() if text],
         },
         "sections": [section for section in sections if section[2]],
         "filters": _filters(run, variants, tags, worse=bool(worse)),
@@ -854,12 +827,6 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         "limits": [*case_limits, *document_limits],
     }
     return {**_readable(told), "rows": rows}, bodies, shown_documents
-
-
-def _models(run: RunReport) -> list[tuple[str, str]]:
-    """Return the fact that names the models; none where the variants are runs, which a table names."""
-    models = sorted({result.variant.model for result in run.results if result.variant.model and not run.runs})
-    return [("model" if len(models) == 1 else "models", ", ".join(models))]
 
 
 def _table(table: Any, **more: Any) -> tuple[str, Any]:
@@ -901,16 +868,15 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
 def _mistakes(run: RunReport) -> Parts:
     if not run.mistakes:
         return []
-    folder = f"{run.root.absolute()}{os.sep}"
-    rows = [message(row.replace(folder, "")) for text in run.mistakes for row in text.splitlines()]
+    rows = "\n".join(run.mistakes).replace(f"{run.root.absolute()}{os.sep}", "").splitlines()
     told = "These cases are in no number below: their files could not be read."
-    return [("text", told), ("pre", first_of(rows, _MOST_MISTAKES, "line"))]
+    return [("text", told), ("pre", _sentences(rows, "line", MOST_LISTED))]
 
 
 def _fields(totals: RunTotals, variants: Sequence[str]) -> Parts:
     parts: Parts = []
     if bad := worst_patterns(totals.fields):
-        table = worst_fields_table(bad, variants[:_MOST_VARIANT_COLUMNS] if len(variants) > 1 else ())
+        table = worst_fields_table(bad, variants[:_MOST_VARIANTS] if len(variants) > 1 else ())
         shares = [tally.wrong / tally.total for _, tally in bad[:MOST_PATTERNS]]
         told = "Worst first: by what they lose in score over all cases. The number of cases filters the list of cases."
         parts = [("text", told), ("fields", table_data(table.first(MOST_PATTERNS, "field"), shares=shares))]
@@ -949,9 +915,7 @@ def _filtered_tags(run: RunReport) -> dict[str, list[str]]:
     for result in run.results:
         for name in result.tags:
             tags.setdefault(name, {}).setdefault(tag_text(result.tags, name))
-    return {
-        name: sorted(values, key=natural_key) for name, values in tags.items() if 1 < len(values) <= _MOST_TAG_VALUES
-    }
+    return {name: sorted(values, key=natural_key) for name, values in tags.items() if 1 < len(values) <= MOST_LISTED}
 
 
 def _filters(
@@ -972,8 +936,6 @@ def _filters(
 
 # --- a comparison with a baseline or between variants: decision, changed fields, uncompared cases
 
-MOST_CHANGED: Final = 100
-"""Rows of each table and list; further ones are counted."""
 MOST_OPEN: Final = 12
 """Changed fields that are listed without a click."""
 MOST_REPEATS: Final = 50
@@ -1002,8 +964,8 @@ def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: 
         "title": message(title[0].upper() + title[1:] if is_gate else title),
         "answer": str(judged.answer),
         "tone": ANSWER_STYLE[judged.answer],
-        "reasons": _listed([*judged.reasons, *judged.warnings, *judged.advice]),
-        "notes": _listed([*basis_texts(judged), *judged.notes]),
+        "reasons": _sentences([*judged.reasons, *judged.warnings, *judged.advice], most=MOST_LISTED),
+        "notes": _sentences([*basis_texts(judged), *judged.notes], most=MOST_LISTED),
     }
     return [
         ("verdict", verdict),
@@ -1011,12 +973,8 @@ def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: 
     ]
 
 
-def _listed(texts: Iterable[str]) -> list[str]:
-    return first_of([*map(message, texts)], MOST_CHANGED)
-
-
 def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
-    shown = shown_variant(variant, decision, MOST_CHANGED)
+    shown = shown_variant(variant, decision, MOST_LISTED)
     yield "head", f"{short_name(variant.label)}: {shown.title}" if variant.label else shown.title
     if shown.effects:
         yield "list", shown.effects
@@ -1024,18 +982,21 @@ def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: 
     for kind, ranked in shown.changes:
         yield "changes", _changes(kind, ranked, variant.after, anchors)
     for kind, cases in shown.apart:
-        yield "fold", {"title": f"{plural(len(cases), 'case')} {kind}", "parts": [("list", _listed(cases))]}
+        yield (
+            "fold",
+            {"title": f"{plural(len(cases), 'case')} {kind}", "parts": [("list", _sentences(cases, most=MOST_LISTED))]},
+        )
 
 
 def _changes(
     kind: Change, ranked: Sequence[tuple[str, Sequence[FieldChange]]], variant: str, anchors: Anchors
 ) -> dict[str, Any]:
     """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
-    left = sum(len(found) for _, found in ranked[MOST_CHANGED:])
+    left = sum(len(found) for _, found in ranked[MOST_LISTED:])
     return {
         "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
         "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
-        "groups": [_group(pattern, found, variant, anchors) for pattern, found in ranked[:MOST_CHANGED]],
+        "groups": [_group(pattern, found, variant, anchors) for pattern, found in ranked[:MOST_LISTED]],
         "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
     }
 

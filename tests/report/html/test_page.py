@@ -18,7 +18,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.report.html import page as page_module
-from pytest_extract.report.html.page import anchor, document_text, json_in_script
+from pytest_extract.report.html.page import anchor, document_text, script_data
 from tests.records import field_result, score_record
 from tests.report.html.data import shown, texts_in
 from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
@@ -69,7 +69,7 @@ def test_only_the_page_s_own_style_and_script_are_allowed():
 
 @given(st.text())
 def test_data_ends_no_script_and_offsets_stay(text):
-    safe = json_in_script(page_module.script_data([text]))
+    safe = script_data([text])
     assert "<" not in safe
     assert "\u2028" not in safe
     safe.encode("utf-8")

@@ -122,9 +122,9 @@ def emptiness_text(score: ScoreRecord, *, most: bool = False) -> str:
     return f"{empty:,} of {plural(passed, 'passed field')}" if empty > (passed - empty if most else 0) else ""
 
 
-def mostly_empty(result: CaseResult) -> str | None:
-    """Describe the passes of the first repeat whose passes are mostly empty; None if no repeat is like that."""
-    return next(filter(None, (emptiness_text(score, most=True) for score in read_scores(result))), None)
+def mostly_empty(result: CaseResult) -> str:
+    """Describe the passes of the first repeat whose passes are mostly empty; "" if no repeat is like that."""
+    return next(filter(None, (emptiness_text(score, most=True) for score in read_scores(result))), "")
 
 
 def uncompared_places(result: CaseResult) -> tuple[Mapping[str, int], int]:
@@ -183,7 +183,7 @@ _REMARKS: Final[Mapping[str, Callable[[CaseResult], str]]] = {
     "lists in another order, not compared": lambda case: _places_text(
         pattern_of(path) for score in case.scores for path in score.reordered
     ),
-    f"{BY_EMPTINESS}, without a value on either side": lambda case: mostly_empty(case) or "",
+    f"{BY_EMPTINESS}, without a value on either side": mostly_empty,
     "gold values that are compared with nothing": _uncompared_text,
     "fields of which no wrong value fails the case": lambda case: _places_text(case.cannot_fail),
     DRAFTS: lambda case: "draft" if case.draft else "",

@@ -12,14 +12,13 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import islice
 from string import Template
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
@@ -29,10 +28,12 @@ from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves, places_around, text_digest
 from pytest_extract.core.words import first_of, percent, plural, score_number
 from pytest_extract.documents import Document, DocumentError
+from pytest_extract.documents.evidence import MatchLevel, TextLocation, find_boxes, find_evidence
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
+from pytest_extract.report import summary
 from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
 from pytest_extract.report.diff import (
     counts_text,
@@ -46,7 +47,6 @@ from pytest_extract.report.diff import (
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.lines import (
     NO_VARIANT,
-    Line,
     Table,
     render_error,
     safe_controls,
@@ -67,29 +67,6 @@ from pytest_extract.report.run_report import (
     repeat_lines,
     shown_variant,
 )
-from pytest_extract.report.summary import (
-    BY_EMPTINESS,
-    MEASURES,
-    PatternCounts,
-    RunTotals,
-    VariantTotals,
-    altered_tables,
-    auto_accept_lines,
-    failure_lines,
-    list_tables,
-    measure_text,
-    mostly_empty,
-    reason_of,
-    remark_lines,
-    spending_facts,
-    uncompared_places,
-    variant_table,
-    worst_fields_table,
-    worst_patterns,
-)
-
-if TYPE_CHECKING:
-    from pytest_extract.documents.evidence import TextLocation
 
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
@@ -204,8 +181,6 @@ class PageDocument:
 
     def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
         """Return the numbers of a value's places among those of the document, and the count of all its places."""
-        from pytest_extract.documents.evidence import find_evidence
-
         if value is MISSING or not self.has_text:
             return [], 0
         if isinstance(value, dict | list):
@@ -222,16 +197,12 @@ class PageDocument:
 
     def _place_of(self, location: TextLocation) -> int:
         """Return the number of a place, the same for all values that are found there, and show its page."""
-        from pytest_extract.documents.evidence import MatchLevel
-
         self.pages.add(location.page or 1)
         place = location._replace(level=MatchLevel.FOLDED, similarity=1.0)
         return self.locations.setdefault(place, len(self.locations))
 
     def places(self) -> list[Json]:
         """Return the places as data: [page, start, end, boxes]; a box is left, top, right and bottom as shares."""
-        from pytest_extract.documents.evidence import find_boxes
-
         try:
             boxes = find_boxes(self.document, [*self.locations])
         except DocumentError:
@@ -372,7 +343,7 @@ _LEFT_OUT: Final = "The page is full: this case's fields are left out. The resul
 def case_data(
     results: Sequence[CaseResult],
     worse: Mapping[CaseKey, Mapping[str, FieldChange]],
-    patterns: Sequence[tuple[str, PatternCounts]],
+    patterns: Sequence[tuple[str, summary.PatternCounts]],
     documents: PageDocuments,
     tags: Collection[str] = (),
 ) -> tuple[list[Json], list[str], list[str]]:
@@ -416,7 +387,7 @@ def case_data(
                 ORDER.index(result.outcome),
                 labels.index(result.variant.label),
                 len(fallen),
-                "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
+                "" if result.outcome is Outcome.PASSED else message(summary.reason_of(result), _GIST),
                 None if rate is None else round(rate, 6),
                 [[short_name(name), short_name(tag_text(result.tags, name))] for name in result.tags if name in tags],
                 _heat(result, columns),
@@ -540,13 +511,13 @@ def _facts(result: CaseResult) -> list[Json]:
     if result.variant.label:
         facts.append(("model", result.variant.label))
     means = result.means
-    facts += [measure_text(name, means[name]) for name in MEASURES if name in means]
-    spent = spending_facts(Spending.of([result]), Spending())
+    facts += [summary.measure_text(name, means[name]) for name in summary.MEASURES if name in means]
+    spent = summary.spending_facts(Spending.of([result]), Spending())
     facts += [(name, f"{value} ({note})" if note else value) for name, value, note in spent]
-    if (empty := mostly_empty(result)) is not None:
-        facts.append((BY_EMPTINESS, empty))
+    if empty := summary.mostly_empty(result):
+        facts.append((summary.BY_EMPTINESS, empty))
     if result.uncompared:
-        facts.append(("note", uncompared_text(*uncompared_places(result))))
+        facts.append(("note", uncompared_text(*summary.uncompared_places(result))))
     facts += [(name, tag_text(result.tags, name)) for name in result.tags]
     return [[short_name(name), message(value)] for name, value in facts]
 
@@ -649,18 +620,13 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
     before = case.worse.get(str(item.path)) if was_right else None
     if before is not None:
         data["b"] = None if before.value_before is MISSING else show(before.value_before, VALUE_WIDTH)
-    return data if case.evidence is None else data | _places(case.evidence, item)
-
-
-def _places(evidence: PageDocument, item: FieldResult) -> dict[str, Json]:
-    """Return where the values stand, and how often; no place at all for one that stands nowhere in the document."""
-    data: dict[str, Json] = {}
-    for key, value in (("eg", item.gold), ("ex", item.extracted)):
-        found, count = evidence.places_of(value)
-        if found:
-            data |= {key: found, f"{key}n": count}
-        elif evidence.has_text and type(value) in (str, int, float) and value != "":
-            data[key] = []
+    if (evidence := case.evidence) is not None:
+        for key, value in (("eg", item.gold), ("ex", item.extracted)):
+            found, count = evidence.places_of(value)
+            if found:
+                data |= {key: found, f"{key}n": count}
+            elif evidence.has_text and type(value) in (str, int, float) and value != "":
+                data[key] = []  # it stands nowhere in the document
     return data
 
 
@@ -785,7 +751,7 @@ def _readable(value: Any) -> Any:
 def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str], list[dict[str, Json]]]:
     """Return what the page shows, the bodies of the cases as JSON, and the documents."""
     variants = sorted(run.totals.variants)
-    patterns = worst_patterns(run.totals.fields)
+    patterns = summary.worst_patterns(run.totals.fields)
     worse = fallen_fields(run.judged)
     anchors = {case_key(result): anchor(result) for result in run.results}
     documents = PageDocuments(run)
@@ -795,8 +761,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
-    slices = [_table(slice_table(each, view=run.view)) for each in run.slices if each.is_known]
-    altered = [_table(table) for table in altered_tables(run.results)]
+    slices = [slice_table(each, view=run.view) for each in run.slices if each.is_known]
     sections: list[tuple[str, str, Parts]] = [
         ("overview", "Overview", _overview(run)),
         ("mistakes", "Mistakes in case files", _mistakes(run)),
@@ -804,9 +769,9 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("compared", "What changed", compared),
         ("fields", "Fields", _fields(run.totals, variants)),
         *((name, "", [DRAWN]) for name in ("cases", "heat")),
-        ("slices", "Slices", slices),
-        ("lists", "Lists to the end", [_table(table) for table in list_tables(run.results)]),
-        ("altered", "Altered documents", altered),
+        ("slices", "Slices", [*map(_table, slices)]),
+        ("lists", "Lists to the end", [*map(_table, summary.list_tables(run.results))]),
+        ("altered", "Altered documents", [*map(_table, summary.altered_tables(run.results))]),
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
         ("plots", "Pass rate by size", _size_plots(run.results)),
     ]
@@ -829,40 +794,32 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     return {**_readable(told), "rows": rows}, bodies, shown_documents
 
 
-def _table(table: Any, **more: Any) -> tuple[str, Any]:
-    return "table", table_data(table, **more)
+def _table(table: Table) -> tuple[str, Any]:
+    return "table", table_data(table)
 
 
 def _overview(run: RunReport) -> Parts:
     totals = run.totals
-    hindered = [*failure_lines(totals, width=_LINE_WIDTH)]
-    hindered += auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH)
+    hindered = [*summary.failure_lines(totals, width=_LINE_WIDTH)]
+    hindered += summary.auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH)
     told: Parts = [("list", [text_of(line).strip() for line in hindered])] if hindered else []
     if len(totals.variants) > 1:  # numbers of several variants together are those of none
         return told
     shares = [(str(each), totals.outcomes[each] / totals.cases) for each in ORDER if totals.outcomes[each]]
-    parts: Parts = [("shares", shares), ("tiles", _tiles(run))]
-    if totals.mistakes:
-        counts = sorted(totals.mistakes.items(), key=lambda item: (-item[1], item[0]))
-        parts.append(("kinds", [(kind.replace("_", " "), f"{number:,}") for kind, number in counts]))
-    return parts + told
-
-
-def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
-    """Return the numbers on top: (name, value, class)."""
-    totals = run.totals
-    counts, fields, spent = totals.outcomes, totals.fields.values(), totals.spending + run.reruns
+    fields, spent = totals.fields.values(), summary.spending_facts(totals.spending + run.reruns, run.reruns)
     wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
-    tiles = [(outcome.text, f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
-    tiles += [(*measure_text(name, value), "") for name, value in totals.means.items()]
-    if total:
-        tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
-    for name, value, note in spending_facts(spent, run.reruns):
-        tiles.append((f"{name} ({note})" if note else name, value, ""))
+    tiles = [(each.text, f"{totals.outcomes[each]:,}", str(each)) for each in ORDER if totals.outcomes[each]]
+    tiles += [(*summary.measure_text(name, value), "") for name, value in totals.means.items()]
+    tiles += [("values wrong", f"{wrong:,} of {total:,}", "")] if total else []
+    tiles += [(f"{name} ({note})" if note else name, value, "") for name, value, note in spent]
     if run.judge.calls:
         tiles.append(("judge", plural(run.judge.calls, "call"), ""))
         tiles.append(("cost of the judge", run.judge.cost_text, ""))
-    return tiles
+    parts: Parts = [("shares", shares), ("tiles", tiles)]
+    if totals.mistakes:
+        counts = sorted(totals.mistakes.items(), key=lambda item: (-item[1], item[0]))
+        parts.append(("kinds", [(kind, f"{number:,}") for kind, number in counts]))
+    return parts + told
 
 
 def _mistakes(run: RunReport) -> Parts:
@@ -873,10 +830,10 @@ def _mistakes(run: RunReport) -> Parts:
     return [("text", told), ("pre", _sentences(rows, "line", MOST_LISTED))]
 
 
-def _fields(totals: RunTotals, variants: Sequence[str]) -> Parts:
+def _fields(totals: summary.RunTotals, variants: Sequence[str]) -> Parts:
     parts: Parts = []
-    if bad := worst_patterns(totals.fields):
-        table = worst_fields_table(bad, variants[:_MOST_VARIANTS] if len(variants) > 1 else ())
+    if bad := summary.worst_patterns(totals.fields):
+        table = summary.worst_fields_table(bad, variants[:_MOST_VARIANTS] if len(variants) > 1 else ())
         shares = [tally.wrong / tally.total for _, tally in bad[:MOST_PATTERNS]]
         told = "Worst first: by what they lose in score over all cases. The number of cases filters the list of cases."
         parts = [("text", told), ("fields", table_data(table.first(MOST_PATTERNS, "field"), shares=shares))]
@@ -893,7 +850,7 @@ def _ranking(run: RunReport) -> Parts:
     if len(totals.variants) < 2:
         return []
     if run.runs:
-        table = variant_table(totals.variants).first(MOST_VARIANTS, "run")
+        table = summary.variant_table(totals.variants).first(MOST_VARIANTS, "run")
         return [_table(replace(table, columns=("run", *table.columns[1:]))), *_run_plot(totals.variants, run.runs)]
     places = rank_variants(snapshot(run.results))
     table = ranking_table(places, totals.variants).first(MOST_VARIANTS, "variant")
@@ -903,7 +860,7 @@ def _ranking(run: RunReport) -> Parts:
 def _more(run: RunReport) -> Parts:
     """Return what the repeats show, and further notes of the run."""
     repeats = repeat_lines(run.results) if run.totals.repeated else []
-    notes = remark_lines(run.totals.remarks, width=_LINE_WIDTH)
+    notes = summary.remark_lines(run.totals.remarks, width=_LINE_WIDTH)
     told = [text_of(line).strip() for line in (*notes, *run.lines)]
     parts: Parts = [("pre", [text_of(line) for line in repeats])] if repeats else []
     return [*parts, *([("list", told)] if told else [])]
@@ -1089,12 +1046,12 @@ def _cost_plot(places: Sequence[RankedVariant]) -> Parts:
     return _plot("Quality by cost", "up and to the left is better", label, points, logarithmic=True)
 
 
-def _run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> Parts:
+def _run_plot(variants: Mapping[str, summary.VariantTotals], runs: Sequence[str]) -> Parts:
     """Plot the measures over runs (labels of variants, the first run first)."""
     shown = [label for label in runs if label in variants and variants[label].means]
     points = [
         _Point(at, value, name, f"{short_name(label)}: {name} {score_number(value)}")
-        for name in MEASURES
+        for name in summary.MEASURES
         for at, label in enumerate(shown, start=1)
         if (value := variants[label].means.get(name)) is not None
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple
@@ -17,9 +17,9 @@ from pytest_extract.core.aggregate import (
     Estimate,
     LeaderboardRow,
     Rates,
-    RunAggregate,
     SobSummary,
     Standing,
+    aggregate,
     extract_bench_rates,
     leaderboard,
     sob_summary,
@@ -99,8 +99,9 @@ def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
     return [each for block in blocks for each in (*block, line())][:-1]
 
 
-def variant_part(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> Part:
-    """Return the aggregates of one variant; with a verbosity, every field pattern."""
+def variant_part(standing: Standing, *, width: int, every: bool) -> Part:
+    """Return the aggregates of one variant; `every`: of all field patterns, with all cases that have a remark."""
+    run = aggregate(standing.results)
     counts = {"scored": run.scored, "in error": run.errors, "not run": run.not_run}
     outcomes = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count or name == "scored")
     name = f"{safe_prose(standing.variant)}: " if standing.variant else ""
@@ -109,24 +110,31 @@ def variant_part(run: RunAggregate, standing: Standing, *, width: int = 100, ver
     kinds = ", ".join(f"{name} {count:,}" for name, count in run.rates.failures.most_common())
     depths = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
     by_depth = [(depths[level], *(means[name] for name in DEEPJSON)) for level, means in run.by_depth.items()]
+    sob = []
+    if run.sob is not None and standing.row is not None:
+        weighted = {} if run.sob_weighted is None else run.sob_weighted.categories
+        found = {name: (plain, weighted.get(name)) for name, plain in run.sob.categories.items()}
+        means = f"mean of {len(standing.row.columns)} columns {score_number(standing.row.raw)}"
+        overall = f"overall {score_number(standing.overall)}: {means}, coverage {percent(standing.coverage)}"
+        sob = [replace(_estimate_table("SOB", "category", found), notes=[overall])]
     tables = (
         _estimate_table("measures: means over cases; weighted: easy 1, medium 2, hard 3", "measure", measures),
         Table(
             ("field", *_VALUES),
             [(pattern, *_value_cells(counts)) for pattern, counts in fields],
             "fields, worst first: leaf results over all cases",
-        ).first(None if verbosity else MOST_FIELDS, "field", _LISTS_ALL),
+        ).first(None if every else MOST_FIELDS, "field", _LISTS_ALL),
         Table(
             ("outputs", *_RATES),
             [("all", *_rate_cells(run.rates))] if run.rates.documents else [],
             _POOLED,
             [f"not valid: {kinds}"] if kinds else [],
         ),
-        *_sob_tables(run, standing),
+        *sob,
         Table(("depth", *_scores(DEEPJSON)), by_depth, "DeepJSONEval: by depth of nesting"),
     )
     head = line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {outcomes}")
-    remarks = remark_lines(totals_of(standing.results).remarks, width=width, verbosity=verbosity)
+    remarks = remark_lines(totals_of(standing.results).remarks, width=width, verbosity=int(every))
     blocks: list[Table | list[Line]] = [
         [head],
         *(table for table in tables if table.rows),
@@ -151,17 +159,6 @@ def _estimate_table(title: str, what: str, found: Mapping[str, tuple[Estimate, E
         for name, (plain, other) in found.items()
     ]
     return Table((what, *_MEAN, *(_WEIGHTED if weighted else ())), rows, title)
-
-
-def _sob_tables(run: RunAggregate, standing: Standing) -> Iterator[Table]:
-    summary, row = run.sob, standing.row
-    if summary is None or row is None:
-        return
-    weighted = {} if run.sob_weighted is None else run.sob_weighted.categories
-    found = {name: (plain, weighted.get(name)) for name, plain in summary.categories.items()}
-    columns = f"mean of {len(row.columns)} columns {score_number(row.raw)}, coverage {percent(standing.coverage)}"
-    overall = f"overall {score_number(standing.overall)}: {columns}"
-    yield replace(_estimate_table("SOB", "category", found), notes=[overall])
 
 
 _PLACE: Final = (

@@ -56,7 +56,7 @@ from pytest_extract.report.lines import (
     told,
     wrap_spans,
 )
-from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, order_text, uncompared_places
+from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, uncompared_places
 from pytest_extract.run_case import results_without, rule_text
 
 _MOST_CITATIONS: Final = 3
@@ -309,13 +309,13 @@ def counts_text(
     matches = sum(item.status is Status.MATCH for item in counted)
     bad = sum(item.status in FAILED for item in excused)
     stale = ", ".join(passing_known_failures(excused, known))
-    lists = listed([safe_prose(str(path)) for path in score.reordered])
+    lists, moved = listed([safe_prose(str(path)) for path in score.reordered]), len(score.reordered)
     empty = emptiness_text(score)
     counts = [
         plural(matches, "value matches", "values match"),
         plural(bad, "known failure") if bad else "",
         f"known failures that pass now: {stale} (take out of known_failures)" if stale else "",
-        f"{order_text(len(score.reordered))} ({lists})" if lists else "",
+        f"{plural(moved, 'list stands', 'lists stand')} in another order, not compared ({lists})" if lists else "",
         f"{BY_EMPTINESS}: {empty}" if empty else "",
     ]
     return ", ".join(filter(None, counts))

@@ -25,7 +25,7 @@ from pytest_extract.core.words import first_of, plural
 from pytest_extract.report.findings import finding_text, findings_of, metric_label, split_known
 from pytest_extract.report.lines import render_error, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.summary import other_breaches, read_scores, reason_of
+from pytest_extract.report.summary import read_scores, reason_of
 
 Level: TypeAlias = Literal["error", "warning"]
 
@@ -37,6 +37,10 @@ MOST_PROPERTIES: Final = 200
 """Fields with a JUnit property of their own; further ones are counted."""
 PROPERTY: Final = "extract."
 """Beginning of the names of our JUnit properties."""
+_BESIDE_FIELDS: Final = frozenset(
+    {"max_cost_usd", "max_latency_s", "rules", "rules_held", "grounded", "gold", "known_failures"}
+)
+"""Kinds of bounds that an output can miss in which every field is right."""
 _VALUE: Final = 60
 _MESSAGE: Final = 400
 _MISTAKE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?:\d+:)? (?P<text>.*)")
@@ -101,7 +105,8 @@ def _file_problems(text: str, root: Path) -> list[Problem]:
 def _case_problem(result: CaseResult, level: Level, run: RunReport) -> Problem:
     """Return the problem of a case: why it is not green, and its failing fields, at the place of the worst."""
     case = None if run.find_case is None else run.find_case(result)
-    others = (breach.message for breach in other_breaches(result) if breach not in result.breaches)
+    missed = [breach for attempt in result.attempts for breach in attempt.breaches if breach not in result.breaches]
+    others = dict.fromkeys(each.message for each in missed if each.what.partition(".")[0] in _BESIDE_FIELDS)
     scores = (attempt.score for attempt in result.attempts if attempt.outcome is not Outcome.PASSED)
     score = next((each for each in scores if each is not None and each.readable), None)
     findings = []

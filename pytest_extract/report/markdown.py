@@ -24,17 +24,7 @@ from pytest_extract.core.words import first_of, listed, percent, plural
 from pytest_extract.report.aggregates import slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import Finding, evidence_in, failed_results, finding_text
-from pytest_extract.report.lines import (
-    Line,
-    Table,
-    printed,
-    prose,
-    safe_prose,
-    shorten,
-    show,
-    text_of,
-    told,
-)
+from pytest_extract.report.lines import Line, Table, printed, prose, safe_prose, shorten, show, text_of, told
 from pytest_extract.report.run_report import RunReport, gate_lines, headline, next_steps, repeat_lines
 from pytest_extract.report.summary import (
     PatternCounts,

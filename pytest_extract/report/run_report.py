@@ -37,17 +37,7 @@ from pytest_extract.regression.gate import (
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import flaky_fields, rank_variants, suite_pass_hat_k
 from pytest_extract.report.aggregates import VIEWS, ranking_title
-from pytest_extract.report.lines import (
-    NO_VARIANT,
-    Line,
-    Span,
-    Style,
-    Table,
-    line,
-    safe_prose,
-    show,
-    told,
-)
+from pytest_extract.report.lines import NO_VARIANT, Line, Span, Style, Table, line, safe_prose, show, told
 from pytest_extract.report.summary import RunTotals, auto_accept_text, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
@@ -305,10 +295,7 @@ def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
 
 def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Show a comparison, and below it the decision of the gate; `verbosity` 1 or more shows every row."""
-    return [
-        *changed_lines(decision, width=width, verbosity=verbosity),
-        *verdict_lines(decision, verbosity=verbosity),
-    ]
+    return [*changed_lines(decision, width=width, verbosity=verbosity), *verdict_lines(decision, verbosity=verbosity)]
 
 
 def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
@@ -358,7 +345,10 @@ def _sentence(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownVariant:
-    """What reports show of the comparison of a variant, one below the other; `apart`: cases that are not compared."""
+    """What reports show of the comparison of a variant, one below the other.
+
+    `changes`: those of each kind by field pattern, the most frequent first. `apart`: cases that are not compared.
+    """
 
     title: str
     effects: Sequence[str]
@@ -371,12 +361,17 @@ def shown_variant(variant: VariantComparison, decision: GateDecision, most: int 
     """Return what there is to show of a variant, its tables with at most so many rows; `hint`: what shows all."""
     pairs = plural(sum(row.fields for row in variant.compared), "field")
     by_kind = {kind: variant.of_kind(kind) for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)}
-    by_pattern = {kind: _by_pattern(variant, kind) for kind in (Change.FELL, Change.ROSE, Change.SHIFTED)}
+    changed: dict[Change, dict[str, list[FieldChange]]] = {Change.FELL: {}, Change.ROSE: {}, Change.SHIFTED: {}}
+    for change in variant.fields:
+        if change.kind in changed:
+            changed[change.kind].setdefault(change.pattern, []).append(change)
     return ShownVariant(
         title=f"{plural(len(variant.compared), 'case')}, {pairs} compared",
         effects=[_effect_text(effect) for effect in decision.effects if effect.variant == variant.label],
         tables=[*_tag_tables(variant, decision, most, hint), *_pattern_tables(variant, decision, most, hint)],
-        changes=[(kind, found) for kind, found in by_pattern.items() if found],
+        changes=[
+            (kind, sorted(found.items(), key=lambda each: -len(each[1]))) for kind, found in changed.items() if found
+        ],
         apart=[
             (kind, [f"{row.case}: {row.why}" if row.why else row.case for row in rows])
             for kind, rows in by_kind.items()
@@ -461,15 +456,6 @@ def _p_cell(test: TestResult | None) -> str:
     if test is None or not test.beyond_noise:
         return "" if test is None else f">{test.level:g}"
     return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
-
-
-def _by_pattern(variant: VariantComparison, kind: Change) -> list[tuple[str, list[FieldChange]]]:
-    """Return the changes of one kind by field pattern, the most frequent first."""
-    found: dict[str, list[FieldChange]] = {}
-    for change in variant.fields:
-        if change.kind is kind:
-            found.setdefault(change.pattern, []).append(change)
-    return sorted(found.items(), key=lambda item: -len(item[1]))
 
 
 def _change_text(change: FieldChange, width: int) -> str:

@@ -10,24 +10,13 @@ from math import fsum
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.aggregate.confidence import CONFIDENCE, AutoAcceptDecision, AutoAcceptTotals, Shown
-from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Spending, Variant
+from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.core.judges import GIVE_A_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import FieldPath, pattern_of
 from pytest_extract.core.words import first_of, listed, number_text, percent, plural, score_number
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
-from pytest_extract.report.lines import (
-    NO_VARIANT,
-    Line,
-    Span,
-    Style,
-    Table,
-    line,
-    prose,
-    safe_prose,
-    shorten,
-    told,
-)
+from pytest_extract.report.lines import NO_VARIANT, Line, Span, Style, Table, line, prose, safe_prose, shorten, told
 
 if TYPE_CHECKING:
     from pytest_extract.core.aggregate.slices import ListRecall, Recall
@@ -50,18 +39,6 @@ def reason_of(result: CaseResult) -> str:
     """Return why a case is not green: the bounds that it misses, or why there is no result."""
     bounds = "; ".join(breach.message for breach in result.breaches)
     return bounds or result.why or result.outcome.text
-
-
-_BESIDE_FIELDS: Final = frozenset(
-    {"max_cost_usd", "max_latency_s", "rules", "rules_held", "grounded", "gold", "known_failures"}
-)
-"""Kinds of bounds that an output can miss in which every field is right."""
-
-
-def other_breaches(result: CaseResult) -> list[Breach]:
-    """Return the missed bounds of a case and of its repeats that its failing fields do not explain."""
-    missed = (*result.breaches, *(breach for attempt in result.attempts for breach in attempt.breaches))
-    return [*dict.fromkeys(breach for breach in missed if breach.what.partition(".")[0] in _BESIDE_FIELDS)]
 
 
 def read_scores(result: CaseResult) -> list[ScoreRecord]:
@@ -130,11 +107,6 @@ def mostly_empty(result: CaseResult) -> str:
 def uncompared_places(result: CaseResult) -> tuple[Mapping[str, int], int]:
     """Return the gold values of a case that no comparison reaches, by pattern, and the number of all of them."""
     return result.uncompared, result.shape.get("leaves", 0)
-
-
-def order_text(lists: int) -> str:
-    """Say that lists of values have the right values in another order."""
-    return f"{plural(lists, 'list stands', 'lists stand')} in another order, not compared"
 
 
 WITHIN: Final = "wrong values within the thresholds"
@@ -614,7 +586,10 @@ def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
     for name, found in sorted(pairs.items()):
         if name.startswith(_WITHOUT):
             place = FieldPath.parse(name.removeprefix(_WITHOUT))
-            absent[pattern_of(place)] += [_found_and_invented(place, *pair) for pair in found]
+            for present, missing in found:
+                passed = [leaf.passed for score in present.scores for leaf in score.leaves if leaf.path == place]
+                breaches = {breach.what for attempt in missing.attempts for breach in attempt.breaches}
+                absent[pattern_of(place)].append((bool(passed) and all(passed), f"absent.{place}" in breaches))
         else:
             before, after = (fsum(pair[side].means["pass_rate"] for pair in found) / len(found) for side in (0, 1))
             change = f"{100 * (after - before):+.1f} points"
@@ -626,12 +601,6 @@ def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
         Table(("document", "cases", "plain", "altered", "change"), falls, "altered documents: fields right"),
     )
     return [table for table in tables if table.rows]
-
-
-def _found_and_invented(place: FieldPath, present: CaseResult, absent: CaseResult) -> tuple[bool, bool]:
-    found = [leaf.passed for score in present.scores for leaf in score.leaves if leaf.path == place]
-    breaches = (breach for attempt in absent.attempts for breach in attempt.breaches)
-    return bool(found) and all(found), any(breach.what == f"absent.{place}" for breach in breaches)
 
 
 def _count_share(values: Sequence[bool]) -> str:

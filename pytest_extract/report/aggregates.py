@@ -135,11 +135,8 @@ def variant_part(standing: Standing, *, width: int, every: bool) -> Part:
     )
     head = line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {outcomes}")
     remarks = remark_lines(totals_of(standing.results).remarks, width=width, verbosity=int(every))
-    blocks: list[Table | list[Line]] = [
-        [head],
-        *(table for table in tables if table.rows),
-        *([remarks] if remarks else []),
-    ]
+    blocks: list[Table | list[Line]] = [[head], *(table for table in tables if table.rows)]
+    blocks += [remarks] if remarks else []
     return Part({"variant": standing.variant, "cases": run.cases, **counts}, blocks)
 
 

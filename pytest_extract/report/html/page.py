@@ -240,8 +240,8 @@ class PageDocuments:
             return message(str(error))
         return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document))
 
-    def data(self) -> tuple[list[dict[str, Json]], list[str]]:
-        """Return the documents as data, and sentences on what was left out."""
+    def data(self) -> list[dict[str, Json]]:
+        """Return the documents as data."""
         found: list[dict[str, Json]] = []
         for shown in self._by_digest.values():
             pages: list[Json] = []
@@ -254,8 +254,7 @@ class PageDocuments:
                 {"name": shown.name, "kind": shown.kind, "pages": pages, "places": places, "notes": [*shown.notes]}
             )
             shown.document.release()
-        left = self._cases - MOST_DOCUMENTED
-        return found, [f"{plural(left, 'case')} without a document: {MOST_DOCUMENTED} have theirs"] if left > 0 else []
+        return found
 
     def _pages(self, shown: PageDocument) -> list[Json]:
         """Return the pages to show as data, as text where they are no image. Raises DocumentError."""
@@ -362,10 +361,6 @@ def case_data(
     variants: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         variants.setdefault((result.file, result.case_id), []).append(result)
-    fields: dict[str, list[int]] = {}
-    for index, (_, tally) in enumerate(patterns[:MOST_PATTERNS]):
-        for nodeid in tally.cases:
-            fields.setdefault(nodeid, []).append(index)
     columns = [name for name, _ in patterns[:HEAT_COLUMNS]]
     rows: list[Json] = []
     bodies: list[str] = []
@@ -391,7 +386,7 @@ def case_data(
                 None if rate is None else round(rate, 6),
                 [[short_name(name), short_name(tag_text(result.tags, name))] for name in result.tags if name in tags],
                 _heat(result, columns),
-                fields.get(result.nodeid, []),
+                [index for index, (_, tally) in enumerate(patterns[:MOST_PATTERNS]) if result.nodeid in tally.cases],
                 sorted(mistakes_of(result)),
             ]
         )
@@ -413,26 +408,27 @@ def mistakes_of(result: CaseResult) -> set[str]:
 
 
 _LETTERS: Final[Mapping[Status, str]] = {
-    Status.MATCH: "m",
     Status.MISMATCH: "x",
     Status.OMISSION: "o",
     Status.HALLUCINATION: "h",
     Status.JUDGE_ERROR: "j",
+    Status.MATCH: "m",
 }
-_WORST: Final = "xohjm"
+"""Letters of the heat map, the worst status first."""
 
 
 def _heat(result: CaseResult, columns: Sequence[str]) -> str:
     """Return a letter for each column of the heat map: the worst status, upper case where all values fail."""
     if any(score.failure is not None and not score.readable for score in result.scores):
         return "!" * len(columns)
-    letters: dict[str, set[str]] = {name: set() for name in columns}
-    for score in result.scores:
-        for item in score.leaves:
-            if item.pattern in letters and item.status in _LETTERS:
-                letters[item.pattern].add(_LETTERS[item.status])
-    worst = (min(found, key=_WORST.index, default=".") for found in letters.values())
-    return "".join(one if "m" in found else one.upper() for one, found in zip(worst, letters.values(), strict=True))
+    found: dict[str, set[Status]] = {name: set() for name in columns}
+    for leaf in (leaf for score in result.scores for leaf in score.leaves if leaf.pattern in found):
+        found[leaf.pattern].add(leaf.status)
+    heat = ""
+    for statuses in found.values():
+        worst = next((letter for status, letter in _LETTERS.items() if status in statuses), ".")
+        heat += worst if Status.MATCH in statuses else worst.upper()
+    return heat
 
 
 # --- the body
@@ -682,8 +678,6 @@ def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]]
 
 Parts: TypeAlias = list[tuple[str, Any]]
 """What a section shows, one below the other: the kind of each part, by which the script draws it, and its content."""
-DRAWN: Final = ("drawn", None)
-"""The part of a section that the page has already."""
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 MOST_VARIANTS: Final = 50
@@ -756,8 +750,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     anchors = {case_key(result): anchor(result) for result in run.results}
     documents = PageDocuments(run)
     tags = _filtered_tags(run)
-    rows, bodies, case_limits = case_data(run.results, worse, patterns, documents, tags)
-    shown_documents, document_limits = documents.data()
+    rows, bodies, limits = case_data(run.results, worse, patterns, documents, tags)
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
@@ -768,7 +761,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("ranking", "Ranking", _ranking(run)),
         ("compared", "What changed", compared),
         ("fields", "Fields", _fields(run.totals, variants)),
-        *((name, "", [DRAWN]) for name in ("cases", "heat")),
+        *((name, "", [("drawn", None)]) for name in ("cases", "heat")),  # the page has them already
         ("slices", "Slices", [*map(_table, slices)]),
         ("lists", "Lists to the end", [*map(_table, summary.list_tables(run.results))]),
         ("altered", "Altered documents", [*map(_table, summary.altered_tables(run.results))]),
@@ -789,9 +782,9 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         "outcomes": [[str(each), each.text, ICONS[each]] for each in ORDER],
         "variants": [short_name(variant) or NO_VARIANT for variant in variants],
         "patterns": [short_name(name) for name, _ in patterns[:HEAT_COLUMNS]],
-        "limits": [*case_limits, *document_limits],
+        "limits": limits,
     }
-    return {**_readable(told), "rows": rows}, bodies, shown_documents
+    return {**_readable(told), "rows": rows}, bodies, documents.data()
 
 
 def _table(table: Table) -> tuple[str, Any]:

@@ -116,19 +116,12 @@ def test_report_as_json_has_the_values_of_its_tables(call):
     tables = {next(iter(table["rows"][0])): table for table in variant["tables"]}
     f1 = next(row for row in tables["measure"]["rows"] if row["measure"] == "f1")
     assert (f1["mean"], f1["weighted"]) == pytest.approx(((1 + 0.6 + 0) / 3, (1 + 3 * 0.6 + 0) / 6))
-    (outputs,) = tables["outputs"]["rows"]
-    assert outputs == {
-        "outputs": "all",
-        "valid": [3, 4],
-        "pass rate": 0.25,
-        "fields": [1, 4],
-        "on valid": pytest.approx(1 / 3),
-    }
+    rates = {"valid": [3, 4], "pass rate": 0.25, "fields": [1, 4], "on valid": pytest.approx(1 / 3)}
+    assert tables["outputs"]["rows"] == [{"outputs": "all", **rates}]
     assert tables["outputs"]["notes"] == ["not valid: no_json 1"]
     assert tables["depth"]["rows"][1] == {"depth": "5+ (hard)", **dict.fromkeys(DEEPJSON, pytest.approx(0.6))}
-    statuses = {"match": 1, "mismatch": 2, "omission": 0, "hallucination": 0, "undecided": 0}
-    means = {"right": pytest.approx(1 / 3), **dict.fromkeys(("score", "f1"), pytest.approx(2.2 / 3))}
-    assert tables["field"]["rows"][0] == {"field": "a", "values": 3, **statuses, **means}
+    field = tables["field"]["rows"][0]
+    assert (field["match"], field["mismatch"], field["right"]) == (1, 2, pytest.approx(1 / 3))
 
 
 def test_a_run_that_only_broke_is_reported(call):
@@ -159,13 +152,7 @@ def test_the_leaderboard_ranks_variants_of_several_files(call, monkeypatch):
         "2 m/one 3 of 4 25 % 1 of 4 33.3 %",
     ]
     (board,) = call("leaderboard --json run.jsonl r.jsonl").json
-    ranking, columns, rates = (table["rows"] for table in board["tables"])
-    assert [(row["variant"], row["fields right"], row["tied with"]) for row in ranking] == [
-        ("m/two", 1.0, ["m/one"]),
-        ("m/one", pytest.approx(1.6 / 3), ["m/two"]),
-    ]
-    assert [row["cover"] for row in columns] == [1.0, 0.6]
-    assert [row["valid"] for row in rates] == [[5, 5], [3, 4]]
+    assert [row["tied with"] for row in board["tables"][0]["rows"]] == [["m/one"], ["m/two"]]
 
 
 ONE = of_variant("m/one", RUN)
@@ -229,8 +216,7 @@ def test_report_by_a_tag_or_what_a_value_is(call, words, rows):
 def test_report_by_a_tag_as_json(call):
     domain, failure = call("report tagged.jsonl --by domain --by failure --json").json
     assert (domain["by"], failure["by"]) == ("domain", "failure")
-    first = domain["tables"][0]["rows"][0]
-    assert (first["slice"], first["passed"], first["pass rate"]) == (["finance", "m"], 1, pytest.approx(5 / 6))
+    assert domain["tables"][0]["rows"][0]["slice"] == ["finance", "m"]
     assert failure["tables"][0]["rows"][0] == {"slice": ["wrong value", "m"], "count": 1}
 
 

@@ -80,14 +80,6 @@ def test_mistakes_in_case_files_are_told(pytester, run, two_cases, args):
         assert re.search(r"odd\.extract\.yaml:2:1: unknown key .*schma", text_of(pytester, name))
 
 
-def test_a_case_without_values_is_a_row_of_csv(pytester, two_cases, write_extractor):
-    write_extractor("raise ValueError('-2+3 down')")
-    pytester.runpytest("--extract-report=r.csv")
-    rows = csv.DictReader(text_of(pytester, "r.csv").splitlines())
-    found = [(row["case"], row["outcome"], row["path"], row["reason"]) for row in rows]
-    assert found == [(case, "error", "", "ValueError: -2+3 down") for case in ("bad", "good")]
-
-
 def test_by_splits_summary_and_reports(pytester, run, two_cases):
     result = pytester.runpytest("--extract-by=kind", "--extract-report=r.csv", "--extract-report=r.md")
     result.stdout.re_match_lines([r"by kind", r" *kind +cases passed", r" *mail +1 +1 +1 of 1 +100 %", r" *scan +1 +0"])

@@ -203,7 +203,9 @@ def test_no_cell_of_the_csv_is_a_formula_and_each_can_be_read_anywhere(text):
     assert json.loads(row["gold"]) == text
 
 
-def test_null_in_the_csv_is_no_missing_value():
+def test_null_in_the_csv_is_no_missing_value_and_a_case_without_values_has_a_row():
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(field_result("a", None)))
-    (row,) = csv.DictReader(io.StringIO(csv_table(RunReport(results=[case("c", Outcome.FAILED, attempt)]))))
-    assert (row["gold"], row["extracted"]) == ("null", "")
+    run = RunReport(results=[case("c", Outcome.FAILED, attempt), broken("d", "ValueError: -2+3 down")])
+    null, down = csv.DictReader(io.StringIO(csv_table(run)))
+    assert (null["gold"], null["extracted"]) == ("null", "")
+    assert (down["outcome"], down["path"], down["reason"]) == ("error", "", "ValueError: -2+3 down")

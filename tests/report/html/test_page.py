@@ -20,7 +20,7 @@ from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import anchor, document_text, script_data
 from tests.records import field_result, score_record
-from tests.report.html.data import shown, texts_in
+from tests.report.html.data import shown
 from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
 
 
@@ -142,11 +142,6 @@ def test_fields_told_in_one_line_have_no_values_and_their_own_past():
     assert all("g" not in field and "x" not in field for field in fields)
 
 
-def test_letters_that_look_alike_are_named():
-    (_, named) = map(texts_in, shown(scored("a", wrong(vendor="\u0410CME GmbH"))).field["n"])
-    assert "extracted U+0410 CYRILLIC CAPITAL LETTER A" in named
-
-
 def test_a_green_case_shows_what_failed_in_it_and_known_failures_are_told_apart():
     lenient = scored("a", wrong(vendor="ACME"), breaches=())
     assert shown(case("a", Outcome.PASSED, *lenient.attempts)).field["p"] == "vendor"
@@ -231,11 +226,8 @@ def test_cases_have_what_the_filter_asks_for():
 
 
 def test_cases_alike_stand_in_the_order_of_their_names():
-    assert shown(*(scored(name, GOLD) for name in ("case-10", "case-2", "case-1"))).names == [
-        "case-1",
-        "case-2",
-        "case-10",
-    ]
+    names = ["case-1", "case-2", "case-10"]
+    assert shown(*(scored(name, GOLD) for name in reversed(names))).names == names
 
 
 def test_the_heat_map_has_a_letter_for_each_field():
@@ -324,15 +316,6 @@ def test_what_to_do_is_told(result, keys, step):
     steps = shown(result, **keys).head["steps"]
     assert bool(steps) == bool(step)
     assert not steps or step in shown(result, **keys).told
-
-
-def test_slices_are_tables():
-    results = [scored("a", GOLD, tags={"domain": "mail"}), scored("b", wrong(total=1), tags={"domain": "scan"})]
-    (table,) = shown(*results, by=["domain", "nothing"]).parts("slices", "table")
-    assert (table["title"], [row[:2] for row in table["rows"]]) == (
-        "by domain",
-        [["mail", "1"], ["scan", "1"], ["(all)", "2"]],
-    )
 
 
 def test_pass_rates_are_plotted_by_size_from_twenty_cases_on():

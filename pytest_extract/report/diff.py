@@ -172,10 +172,20 @@ def score_lines(
     if not unjudged:
         bad = [finding for finding in bad if finding.result.reason != NO_JUDGE]
     if bad and breaches and score.gates.structural:
-        failed = [field for field in results_without(score, known)[0] if not field.passed and field.status in WRONG]
+        # What no judge decided, and what stands at the place of a missed bound, comes first.
+        places_missed = {bound.partition(".")[2] for bound in missed}
         if "pass_rate" in missed:
+            failed = [each for each in results_without(score, known)[0] if not each.passed and each.status in WRONG]
             lines += _told(options, "plain", *_failed_fields(failed, counted))
-        bad = _decisive_first(bad, missed, failed)
+            places_missed.update(str(field.path) for field in failed)
+
+        def is_decisive(finding: Finding) -> bool:
+            names = (name for path in finding.paths for name in (str(path), pattern_of(path)))
+            return finding.result.status is Status.JUDGE_ERROR or any(
+                not places_missed.isdisjoint(places_around(name)) for name in names
+            )
+
+        bad = sorted(bad, key=is_decisive, reverse=True)
     lines += _finding_lines(bad, options, places or {})
     if options.brief:
         return lines
@@ -191,21 +201,6 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
         return []
     names = [f"{path} ({plural(count, 'wrong value')})" if count else str(path) for path, count in counts]
     return [f"{plural(len(failed), 'failed field')}: {listed(names)}"]
-
-
-def _decisive_first(findings: Sequence[Finding], missed: Iterable[str], failed: Sequence[FieldResult]) -> list[Finding]:
-    """Put first what no judge decided, and what stands at the place of a missed bound (`pass_rate`: a failed field)."""
-    places = {bound.partition(".")[2] for bound in missed}
-    if "pass_rate" in missed:
-        places.update(str(field.path) for field in failed)
-
-    def is_decisive(finding: Finding) -> bool:
-        names = (name for path in finding.paths for name in (str(path), pattern_of(path)))
-        return finding.result.status is Status.JUDGE_ERROR or any(
-            not places.isdisjoint(places_around(name)) for name in names
-        )
-
-    return sorted(findings, key=is_decisive, reverse=True)
 
 
 def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]) -> list[Line]:

@@ -340,7 +340,12 @@ def summary_lines(
             lines += table.first(most, "field", _VERY_VERBOSE).lines(width)
         lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width)
     lines += failure_lines(totals, width=width)
-    lines += break_off_lines(results, width=width)
+    if any(array.missing for result in results for score in result.scores for array in score.arrays):
+        from pytest_extract.core.aggregate.slices import list_recalls  # most runs lack no rows
+
+        cut = [f"{_list_name(each)} {_edge_text(each)}" for each in list_recalls(results) if each.edge is not None]
+        for text in first_of(cut, _MOST, "list", " that break off"):
+            lines += prose(text, "warn", indent=0, width=width)
     lines += _rule_lines(totals.rules, width)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += remark_lines(totals.remarks, width=width, verbosity=verbosity)
@@ -512,17 +517,6 @@ def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
     if unpriced:
         lines.append(line(Span(f"{plural(unpriced, 'call')} without a known price, not counted", "warn")))
     return lines
-
-
-def break_off_lines(results: Iterable[CaseResult], *, width: int) -> list[Line]:
-    """Say of each list that breaks off how far it is complete."""
-    if not any(array.missing for result in results for score in result.scores for array in score.arrays):
-        return []
-    from pytest_extract.core.aggregate.slices import list_recalls  # most runs lack no rows
-
-    texts = [f"{_list_name(each)} {_edge_text(each)}" for each in list_recalls(results) if each.edge is not None]
-    shown = first_of(texts, _MOST, "list", " that break off")
-    return [each for text in shown for each in prose(text, "warn", indent=0, width=width)]
 
 
 def list_tables(results: Iterable[CaseResult]) -> list[Table]:

@@ -749,7 +749,11 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     worse = fallen_fields(run.judged)
     anchors = {case_key(result): anchor(result) for result in run.results}
     documents = PageDocuments(run)
-    tags = _filtered_tags(run)
+    values: dict[str, dict[str, None]] = {}
+    for result in run.results:
+        for name in result.tags:
+            values.setdefault(name, {}).setdefault(tag_text(result.tags, name))
+    tags = {name: sorted(each, key=natural_key) for name, each in values.items() if 1 < len(each) <= MOST_LISTED}
     rows, bodies, limits = case_data(run.results, worse, patterns, documents, tags)
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
@@ -768,6 +772,8 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
         ("plots", "Pass rate by size", _size_plots(run.results)),
     ]
+    names, counts = [short_name(variant) or NO_VARIANT for variant in variants], run.totals.outcomes
+    mistakes = Counter(mistake for result in run.results for mistake in mistakes_of(result))
     models = sorted({result.variant.model for result in run.results if result.variant.model and not run.runs})
     facts = {**run.facts, "model" if len(models) == 1 else "models": ", ".join(models)}  # a table names runs
     told = {
@@ -778,9 +784,15 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
             "facts": [(name, shorten(text, _SENTENCE)) for name, text in facts.items() if text],
         },
         "sections": [section for section in sections if section[2]],
-        "filters": _filters(run, variants, tags, worse=bool(worse)),
+        "filters": {
+            "outcomes": [(str(each), f"{each.text} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]],
+            "variants": [*enumerate(names[:MOST_VARIANTS])],
+            "tags": [(short_name(name), [*map(short_name, each)]) for name, each in tags.items()],
+            "mistakes": [(name, f"{name} ({mistakes[name]:,})") for name in sorted(mistakes)],
+            "worse": bool(worse),
+        },
         "outcomes": [[str(each), each.text, ICONS[each]] for each in ORDER],
-        "variants": [short_name(variant) or NO_VARIANT for variant in variants],
+        "variants": names,
         "patterns": [short_name(name) for name, _ in patterns[:HEAT_COLUMNS]],
         "limits": limits,
     }
@@ -857,31 +869,6 @@ def _more(run: RunReport) -> Parts:
     told = [text_of(line).strip() for line in (*notes, *run.lines)]
     parts: Parts = [("pre", [text_of(line) for line in repeats])] if repeats else []
     return [*parts, *([("list", told)] if told else [])]
-
-
-def _filtered_tags(run: RunReport) -> dict[str, list[str]]:
-    """Return the tags that the filter asks for, with their values."""
-    tags: dict[str, dict[str, None]] = {}
-    for result in run.results:
-        for name in result.tags:
-            tags.setdefault(name, {}).setdefault(tag_text(result.tags, name))
-    return {name: sorted(values, key=natural_key) for name, values in tags.items() if 1 < len(values) <= MOST_LISTED}
-
-
-def _filters(
-    run: RunReport, variants: Sequence[str], tags: Mapping[str, Sequence[str]], *, worse: bool
-) -> dict[str, Any]:
-    counts = run.totals.outcomes
-    mistakes = Counter(mistake for result in run.results for mistake in mistakes_of(result))
-    return {
-        "outcomes": [(str(each), f"{each.text} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]],
-        "variants": [
-            (index, short_name(variant) or NO_VARIANT) for index, variant in enumerate(variants[:MOST_VARIANTS])
-        ],
-        "tags": [(short_name(name), [*map(short_name, values)]) for name, values in tags.items()],
-        "mistakes": [(name, f"{name} ({mistakes[name]:,})") for name in sorted(mistakes)],
-        "worse": worse,
-    }
 
 
 # --- a comparison with a baseline or between variants: decision, changed fields, uncompared cases

@@ -37,7 +37,6 @@ from pytest_extract.report.lines import NO_VARIANT, Column, Line, Span, Table, l
 from pytest_extract.report.summary import VERDICTS, VariantTotals, percent_at_least, remark_lines, totals_of
 
 MOST_FIELDS: Final = 20
-_LISTS_ALL: Final = "; -v lists all"
 _POOLED: Final = "ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"
 _SOB: Final = (
     "SOB's columns and rank: complexity-weighted means; overall: their mean times the share of cases with a score"
@@ -123,7 +122,7 @@ def variant_part(standing: Standing, *, width: int, every: bool) -> Part:
             ("field", *_VALUES),
             [(pattern, *_value_cells(counts)) for pattern, counts in fields],
             "fields, worst first: leaf results over all cases",
-        ).first(None if every else MOST_FIELDS, "field", _LISTS_ALL),
+        ).first(None if every else MOST_FIELDS, "field", "; -v lists all"),
         Table(
             ("outputs", *_RATES),
             [("all", *_rate_cells(run.rates))] if run.rates.documents else [],

@@ -368,7 +368,7 @@ def shown_variant(variant: VariantComparison, decision: GateDecision, most: int 
     return ShownVariant(
         title=f"{plural(len(variant.compared), 'case')}, {pairs} compared",
         effects=[_effect_text(effect) for effect in decision.effects if effect.variant == variant.label],
-        tables=[*_tag_tables(variant, decision, most, hint), *_pattern_tables(variant, decision, most, hint)],
+        tables=_change_tables(variant, decision, most, hint),
         changes=[
             (kind, sorted(found.items(), key=lambda each: -len(each[1]))) for kind, found in changed.items() if found
         ],
@@ -391,18 +391,14 @@ def _variant_lines(variant: VariantComparison, decision: GateDecision, width: in
         yield from table.lines(width)
     for kind, ranked in shown.changes:
         ranks = zip_longest(*(found for _, found in ranked))
-        changes = [change for rank in ranks for change in rank if change is not None]
-        texts = [_change_text(change, width) for change in changes[: most and MOST_CHANGED]]
-        yield from _listing(f"{kind} ({len(changes):,}):", "plain", texts, len(changes), "field")
+        texts = [_change_text(change, width) for rank in ranks for change in rank if change is not None]
+        yield told(f"{kind} ({len(texts):,}):", indent=2)
+        first = first_of(texts, MOST_CHANGED if most else len(texts), "field", _SHOWS_ALL)
+        yield from (told(text, indent=4) for text in first)
     for kind, cases in shown.apart:
         style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
-        yield from _listing(f"{plural(len(cases), 'case')} {kind}:", style, cases[:most], len(cases), "case")
-
-
-def _listing(title: str, style: Style, texts: Sequence[str], of: int, noun: str) -> list[Line]:
-    """Show a title and the first texts below it."""
-    more = [f"… and {plural(of - len(texts), f'more {noun}')}{_SHOWS_ALL}"] if of > len(texts) else []
-    return [told(title, style, indent=2), *(told(text, indent=4) for text in (*texts, *more))]
+        yield told(f"{plural(len(cases), 'case')} {kind}:", style, indent=2)
+        yield from (told(text, indent=4) for text in first_of(cases, most or len(cases), "case", _SHOWS_ALL))
 
 
 def _effect_text(effect: Effect) -> str:
@@ -413,42 +409,36 @@ def _effect_text(effect: Effect) -> str:
     return text
 
 
-def _tag_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
-    """Return how much the cases of each value of each tag changed that the comparison is split by."""
-    tests = {
-        test.name: test for test in decision.tests if test.variant == variant.label and test.subject is Subject.TAG
-    }
+def _change_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
+    """Return how the cases of each value of each tag changed that the comparison is split by, then field patterns."""
+    tests = [test for test in decision.tests if test.variant == variant.label]
+    of_tags = {test.name: test for test in tests if test.subject is Subject.TAG}
     by_tag: dict[str, list[tuple[str, ...]]] = {}
     for each in tag_effects(variant, decision.rules):
-        p = _p_cell(tests.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
-        row = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
-        by_tag.setdefault(each.tag, []).append(row)
-    return [
+        p = _p_cell(of_tags.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
+        cells: tuple[str, ...] = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
+        by_tag.setdefault(each.tag, []).append(cells)
+    tables = [
         Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)
         for tag, rows in by_tag.items()
     ]
-
-
-def _pattern_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
-    """Return a table of the field patterns that changed; none if none did."""
-    moved = [row for row in variant.patterns if row.kind is not Change.UNCHANGED]
-    if not moved:
-        return []
-    tests = {test.pattern: test for test in decision.tests if test.variant == variant.label}
-    rows: list[tuple[str, ...]] = []
+    of_patterns = {test.pattern: test for test in tests}
+    patterns: list[tuple[str, ...]] = []
     styles: list[Style] = []
-    for row in moved:
-        test = tests.get(row.pattern)
-        proved = test is not None and test.significant  # a fall beyond noise: only then has a field regressed
-        rates = (percent(row.before), percent(row.after), f"{row.rose:,}", f"{row.fell:,}")
-        p = _p_cell(test) if row.after < row.before else ""  # the test is of falls
-        cells = (f"{row.fields:,}", *rates, p) if row.fields else ("",) * 6
-        rows.append((row.pattern, "regressed" if proved else str(row.kind), *cells))
-        styles.append("dim" if not row.fields else "bad" if proved else "plain")
+    for row in variant.patterns:
+        if row.kind is not Change.UNCHANGED:
+            test = of_patterns.get(row.pattern)
+            proved = test is not None and test.significant  # a fall beyond noise: only then has a field regressed
+            rates = (percent(row.before), percent(row.after), f"{row.rose:,}", f"{row.fell:,}")
+            p = _p_cell(test) if row.after < row.before else ""  # the test is of falls
+            cells = (f"{row.fields:,}", *rates, p) if row.fields else ("",) * 6
+            patterns.append((row.pattern, "regressed" if proved else str(row.kind), *cells))
+            styles.append("dim" if not row.fields else "bad" if proved else "plain")
     heads = ("field", "change", "fields", "before", "after", "rose", "fell", "p")
-    still = len(variant.patterns) - len(moved)
+    still = len(variant.patterns) - len(patterns)
     notes = [f"{plural(still, 'field')} unchanged"] if still else []
-    return [Table(heads, rows, notes=notes, styles=styles).first(most, "changed field", hint)]
+    changed = Table(heads, patterns, notes=notes, styles=styles).first(most, "changed field", hint)
+    return [*tables, changed] if patterns else tables
 
 
 def _p_cell(test: TestResult | None) -> str:

@@ -287,7 +287,6 @@ def totals_of(results: Iterable[CaseResult]) -> RunTotals:
     return totals
 
 
-_VERY_VERBOSE: Final = " (-vv shows all)"
 _LONGEST_REASON: Final = 300
 _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
@@ -337,7 +336,7 @@ def summary_lines(
             bad = [each for each in bad if len(each[1].cases) > 1]
         if fields and bad:
             table = replace(worst_fields_table(bad), title="worst fields")
-            lines += table.first(most, "field", _VERY_VERBOSE).lines(width)
+            lines += table.first(most, "field", " (-vv shows all)").lines(width)
         lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width)
     lines += failure_lines(totals, width=width)
     if any(array.missing for result in results for score in result.scores for array in score.arrays):

@@ -758,6 +758,10 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
+    repeats = [text_of(line) for line in repeat_lines(run.results)] if run.totals.repeated else []
+    remarks = summary.remark_lines(run.totals.remarks, width=_LINE_WIDTH)
+    notes = [text_of(line).strip() for line in (*remarks, *run.lines)]
+    more = [part for part in (("pre", repeats), ("list", notes)) if part[1]]
     slices = [slice_table(each, view=run.view) for each in run.slices if each.is_known]
     sections: list[tuple[str, str, Parts]] = [
         ("overview", "Overview", _overview(run)),
@@ -769,7 +773,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("slices", "Slices", [*map(_table, slices)]),
         ("lists", "Lists to the end", [*map(_table, summary.list_tables(run.results))]),
         ("altered", "Altered documents", [*map(_table, summary.altered_tables(run.results))]),
-        ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
+        ("more", "Repeats" if run.totals.repeated else "Notes", more),
         ("plots", "Pass rate by size", _size_plots(run.results)),
     ]
     names, counts = [short_name(variant) or NO_VARIANT for variant in variants], run.totals.outcomes
@@ -860,15 +864,6 @@ def _ranking(run: RunReport) -> Parts:
     places = rank_variants(snapshot(run.results))
     table = ranking_table(places, totals.variants).first(MOST_VARIANTS, "variant")
     return [_table(table), *_cost_plot(places)]
-
-
-def _more(run: RunReport) -> Parts:
-    """Return what the repeats show, and further notes of the run."""
-    repeats = repeat_lines(run.results) if run.totals.repeated else []
-    notes = summary.remark_lines(run.totals.remarks, width=_LINE_WIDTH)
-    told = [text_of(line).strip() for line in (*notes, *run.lines)]
-    parts: Parts = [("pre", [text_of(line) for line in repeats])] if repeats else []
-    return [*parts, *([("list", told)] if told else [])]
 
 
 # --- a comparison with a baseline or between variants: decision, changed fields, uncompared cases

@@ -244,11 +244,11 @@ def _print_sob_tables(args: argparse.Namespace) -> int:
     runs = [run for path in args.results for run in read_sob_results(path, modality=args.modality)]
     if not runs:
         raise ConfigError(f"no result in {', '.join(map(str, args.results))}")
-    tables = aggregates.sob_tables(runs, samples=args.samples)
+    part = aggregates.sob_part(runs, samples=args.samples)
     if args.json:
-        write_json(aggregates.sob_record(tables))
+        write_json(dict(part.about))
     else:
-        print_lines(aggregates.sob_lines(tables, width=terminal_width()))
+        print_lines(part.lines(terminal_width()))
     return 0
 
 

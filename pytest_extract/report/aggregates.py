@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from pytest_extract.core.aggregate import (
     DEEPJSON,
@@ -227,17 +227,11 @@ def ranking_title(places: Sequence[RankedVariant]) -> str:
     return f"{best.variant or NO_VARIANT} is first, tied with {tied}"
 
 
-class SobTables(NamedTuple):
-    """The leaderboard, and the summaries of each model and modality with rows: plain and weighted by complexity."""
+def sob_part(runs: Sequence[SobRun], *, samples: int | None = None) -> Part:
+    """Return SOB's leaderboard and the summaries of each model and modality, and both as JSON in the published form.
 
-    board: Sequence[LeaderboardRow]
-    summaries: Mapping[tuple[str, str], tuple[SobSummary, SobSummary]]
-
-
-def sob_tables(runs: Sequence[SobRun], *, samples: int | None = None) -> SobTables:
-    """Compute the tables; a later run of the same model and modality replaces an earlier one.
-
-    `samples`: resamples of the intervals; by default SOB's 1,000.
+    A later run of the same model and modality replaces an earlier one. `samples`: resamples of the intervals; by
+    default SOB's 1,000.
     """
     models: dict[str, dict[str, Mapping[str, float] | None]] = {}
     summaries: dict[tuple[str, str], tuple[SobSummary, SobSummary]] = {}
@@ -247,35 +241,23 @@ def sob_tables(runs: Sequence[SobRun], *, samples: int | None = None) -> SobTabl
         summaries[run.modality, run.model] = plain, weighted
         means = {name: weighted.metrics[name].mean for name in SOB_METRICS}
         models.setdefault(run.model, {})[run.modality] = means
-    return SobTables(board=leaderboard(models), summaries=summaries)
-
-
-def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
-    """Write the tables as lines."""
+    board = leaderboard(models)
     weights = ", ".join(f"{name} {weight:,}" for name, weight in MODALITY_WEIGHTS.items())
     title = (
         f"SOB leaderboard: complexity-weighted means over the modalities (weights {weights}); overall: their mean "
         f"times the share of the {sum(MODALITY_RECORDS.values()):,} records in the model's modalities"
     )
     figures = [Column(head, "{:.4f}".format) for head in ("overall", *(each.head for each in SOB_COLUMNS))]
-    rows = [(row.model, row.overall, *_column_cells(row), row.modalities) for row in tables.board]
-    tables_shown = [Table(("model", *figures, Column("modalities", "+".join)), rows, title, numbered=True)]
-    for (modality, model), (plain, weighted) in tables.summaries.items():
+    rows = [(row.model, row.overall, *_column_cells(row), row.modalities) for row in board]
+    tables = [Table(("model", *figures, Column("modalities", "+".join)), rows, title, numbered=True)]
+    records: list[Json] = []
+    for (modality, model), (plain, weighted) in summaries.items():
         found = {name: (each, weighted.metrics[name]) for name, each in plain.metrics.items()}
         found |= {name: (each, weighted.categories[name]) for name, each in plain.categories.items()}
-        tables_shown.append(_estimate_table(f"{modality}, {model}: {plural(plain.n, 'record')}", "metric", found))
-    return join_blocks(table.lines(width) for table in tables_shown)
-
-
-def sob_record(tables: SobTables) -> dict[str, Json]:
-    """Return the tables as JSON, in the published form."""
-    return {
-        "leaderboard": [row.to_dict() for row in tables.board],
-        "summaries": [
-            {"modality": modality, "model": model, "overall": plain.to_dict(), "overall_weighted": weighted.to_dict()}
-            for (modality, model), (plain, weighted) in tables.summaries.items()
-        ],
-    }
+        tables.append(_estimate_table(f"{modality}, {model}: {plural(plain.n, 'record')}", "metric", found))
+        overall = {"overall": plain.to_dict(), "overall_weighted": weighted.to_dict()}
+        records.append({"modality": modality, "model": model, **overall})
+    return Part({"leaderboard": [row.to_dict() for row in board], "summaries": records}, tables)
 
 
 def _accepted_columns(part: str = "") -> tuple[Column, ...]:

@@ -33,17 +33,8 @@ from pytest_extract.regression.compare import Change, FieldChange, VariantCompar
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
-from pytest_extract.report import summary
+from pytest_extract.report import diff, run_report, summary
 from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
-from pytest_extract.report.diff import (
-    counts_text,
-    failure_title,
-    finding_difference,
-    finding_notes,
-    offset_of,
-    repeats_text,
-    shown_values,
-)
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.lines import (
     NO_VARIANT,
@@ -55,18 +46,7 @@ from pytest_extract.report.lines import (
     show,
     text_of,
 )
-from pytest_extract.report.run_report import (
-    ANSWER_STYLE,
-    Headline,
-    RunReport,
-    basis_texts,
-    comparison_title,
-    headline,
-    next_steps,
-    rates_text,
-    repeat_lines,
-    shown_variant,
-)
+from pytest_extract.report.run_report import Headline, RunReport, headline
 
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
@@ -465,7 +445,7 @@ def _body(
         if len(result.attempts) > 1:
             left = len(bad) - _MOST_REPEATS
             more = f" {plural(left, 'more repeat')} not green." if left > 0 else ""
-            body["repeats"] = f"{repeats_text(result)}.{more}"
+            body["repeats"] = f"{diff.repeats_text(result)}.{more}"
         body["attempts"] = [_attempt(case, each) for each in listed]
         if evidence is not None:
             body |= {"nodoc": evidence} if found is None else {"doc": found.index}
@@ -543,7 +523,7 @@ def _output(attempt: Attempt) -> dict[str, Json]:
     start = 0
     data: dict[str, Json] = {}
     if failure is not None and failure.line and isinstance(output, str):
-        at = offset_of(failure, text)
+        at = diff.offset_of(failure, text)
         start = max(0, at - _MOST_OUTPUT // 2)
         data["at"] = at - start
     shown = text[start : start + _MOST_OUTPUT]
@@ -555,7 +535,7 @@ def _output(attempt: Attempt) -> dict[str, Json]:
 
 def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
     if score.failure is not None and not score.readable:
-        return {"gates": [[failure_title(score.failure), message(score.failure.message)]]}
+        return {"gates": [[diff.failure_title(score.failure), message(score.failure.message)]]}
     counted, excused = split_known(score, case.result.known)
     bad = findings_of(counted, mistakes=score.mistakes)
     around = {each for path in case.worse for each in places_around(path)}
@@ -574,7 +554,7 @@ def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
             ),
         ],
         "fields": [_field(case, item, was_right=was_right(item)) for item in first[:MOST_FIELDS]],
-        "counts": f"{counts_text(counted, excused, score)}.",
+        "counts": f"{diff.counts_text(counted, excused, score)}.",
     }
     left = sum(item.stands_for for item in first[MOST_FIELDS:])
     if left:
@@ -599,14 +579,14 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
     `was_right`: in what the run is compared with, it or one of the fields that the finding sums up was right.
     """
     item = finding.result
-    sides = {side: text for side, text, _ in shown_values(item, VALUE_WIDTH)}
+    sides = {side: text for side, text, _ in diff.shown_values(item, VALUE_WIDTH)}
     data: dict[str, Json] = {
         "p": short_name(str(item.path)),
         "s": str(item.status),
         "m": short_name(metric_label(item)),
         "n": [
             [span.text if span.style == "plain" else [span.text, span.style] for span in note]
-            for note in finding_notes(finding, finding_difference(item, VALUE_WIDTH), VALUE_WIDTH, cite=True)
+            for note in diff.finding_notes(finding, diff.finding_difference(item, VALUE_WIDTH), VALUE_WIDTH, cite=True)
         ],
     }
     if sides:
@@ -758,7 +738,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
-    repeats = [text_of(line) for line in repeat_lines(run.results)] if run.totals.repeated else []
+    repeats = [text_of(line) for line in run_report.repeat_lines(run.results)] if run.totals.repeated else []
     remarks = summary.remark_lines(run.totals.remarks, width=_LINE_WIDTH)
     notes = [text_of(line).strip() for line in (*remarks, *run.lines)]
     more = [part for part in (("pre", repeats), ("list", notes)) if part[1]]
@@ -784,7 +764,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         "head": {
             "text": shorten(head.text, _MAIN_REASON),
             "reasons": first_of([shorten(text, _SENTENCE) for text in head.reasons], _MOST_SENTENCES),
-            "steps": [shorten(step, _SENTENCE) for step in next_steps(run)],
+            "steps": [shorten(step, _SENTENCE) for step in run_report.next_steps(run)],
             "facts": [(name, shorten(text, _SENTENCE)) for name, text in facts.items() if text],
         },
         "sections": [section for section in sections if section[2]],
@@ -884,20 +864,20 @@ def fallen_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, 
     return found
 
 
-def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> list[tuple[str, Any]]:
+def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> Parts:
     """Return what the page shows of a comparison, what got worse first; nothing if nothing was compared.
 
     `is_gate`: the regression gate judges the run by it.
     """
     if judged is None:
         return []
-    title = comparison_title(judged, is_gate=is_gate)
+    title = run_report.comparison_title(judged, is_gate=is_gate)
     verdict = {
         "title": message(title[0].upper() + title[1:] if is_gate else title),
         "answer": str(judged.answer),
-        "tone": ANSWER_STYLE[judged.answer],
+        "tone": run_report.ANSWER_STYLE[judged.answer],
         "reasons": _sentences([*judged.reasons, *judged.warnings, *judged.advice], most=MOST_LISTED),
-        "notes": _sentences([*basis_texts(judged), *judged.notes], most=MOST_LISTED),
+        "notes": _sentences([*run_report.basis_texts(judged), *judged.notes], most=MOST_LISTED),
     }
     return [
         ("verdict", verdict),
@@ -906,7 +886,7 @@ def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: 
 
 
 def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
-    shown = shown_variant(variant, decision, MOST_LISTED)
+    shown = run_report.shown_variant(variant, decision, MOST_LISTED)
     yield "head", f"{short_name(variant.label)}: {shown.title}" if variant.label else shown.title
     if shown.effects:
         yield "list", shown.effects
@@ -942,7 +922,7 @@ def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: 
         sides = change.gold, change.value_before, change.value_after
         values = ["" if change.path.startswith("(") else show(side, VALUE_WIDTH) for side in sides]  # "(root gate)"
         mistake = "" if change.mistake is None else message(change.mistake.text)
-        rows.append((change.path, case, *values, "; ".join(filter(None, (mistake, rates_text(change))))))
+        rows.append((change.path, case, *values, "; ".join(filter(None, (mistake, run_report.rates_text(change))))))
     left = len(changes) - len(rows)
     notes = [f"and {left:,} more; the cases have them"] if left else []
     heads = ("field", "case", "gold", "before", "now", "mistake")

@@ -188,24 +188,17 @@ SYSTEM = "domain cases passed"
         (
             "--by domain",
             [
-                "by domain",
                 f"{SYSTEM} valid pass rate fields on valid f1",
                 "finance, m 2 1 2 of 2 83.3 % 5 of 6 83.3 % 0.9167",
                 "sport, n 1 1 1 of 1 100 % 3 of 3 100 % 1",
             ],
         ),
-        (
-            "--by domain --as sob",
-            [f"{SYSTEM} value faith. json path struct. types perfect", "sport, n 1 1 1 1 1 1 1 1 1"],
-        ),
+        ("--by domain --as sob", [f"{SYSTEM} value faith. json path struct. types perfect", "sport, n" + " 1" * 9]),
         ("--by domain --as deepjsoneval", [f"{SYSTEM} syntax key_match strict", "sport, n 1 1 1 1 1"]),
         ("--by domain --as struct-extract-eval", [f"{SYSTEM} precision recall f1", "sport, n 1 1 1 1 1"]),
         ("--by field", ["total, m 2 50 % 1 1 0 0 0 0.5 0.5"]),
         ("--by type", ["number, m 6 83.3 % 5 1 0 0 0 0.8333 0.8333"]),
-        (
-            "--by failure",
-            ["by failure", "failure count", "wrong value, m 1", "outputs in all, m 2", "outputs in all, n 1"],
-        ),
+        ("--by failure", ["failure count", "wrong value, m 1", "outputs in all, m 2", "outputs in all, n 1"]),
     ],
 )
 def test_report_by_a_tag_or_what_a_value_is(call, words, rows):
@@ -347,8 +340,6 @@ def test_a_torn_last_line_is_told(call):
 def test_only_runs_of_one_variant_are_shown_over_time(call):
     for name, model in (("monday", "m/one"), ("tuesday", "m/one"), ("other", "m/two")):
         write_results(f"{name}.jsonl", of_variant(model, RUN))
-    over_time = []
-    for names in ("monday.jsonl tuesday.jsonl", "monday.jsonl other.jsonl", "monday.jsonl tuesday.jsonl other.jsonl"):
-        call(f"report {names} -o page.html")
-        over_time.append("Score over runs" in Path("page.html").read_text(encoding="utf-8"))
-    assert over_time == [True, False, False]
+    for names, over_time in (("monday tuesday", True), ("monday other", False), ("monday tuesday other", False)):
+        call(f"report {names.replace(' ', '.jsonl ')}.jsonl -o page.html")
+        assert ("Score over runs" in Path("page.html").read_text(encoding="utf-8")) is over_time

@@ -184,12 +184,7 @@ def test_the_command_names_all_variants_as_the_ids_of_tests_do_also_of_several_f
 @pytest.mark.parametrize(
     ("names", "value", "bad", "shown"),
     [
-        (
-            [f"a_rather_long_name_{index}" for index in range(200)],
-            "x" * 500,
-            200,
-            r"^1\d\d more causes: fix these first",
-        ),
+        ([f"a_rather_long_name_{n}" for n in range(200)], "x" * 500, 200, r"^1\d\d more causes: fix these first"),
         ([f"n{index:02}{'n' * 900}" for index in range(40)], "x", 1, r"^## 1\. `n00n+…n+`: 1 of 1 values wrong"),
     ],
     ids=["many causes", "long names"],

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.results import Failure, FailureKind, NamedMistake
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
@@ -12,6 +12,7 @@ from pytest_extract.report.lines import text_width
 from tests.cpu_time import cpu_seconds
 from tests.records import field_result as leaf
 from tests.records import score_record as score
+from tests.report.runs import case as read_case
 from tests.report.runs import texts
 
 
@@ -368,15 +369,9 @@ def test_of_a_long_unusable_output_the_part_around_the_place_is_shown():
 
 
 def case(*outcomes, error=None, **keys):
-    one = score(leaf("f", "x", "y"))
-    attempts = tuple(
-        Attempt(index=index, outcome=outcome, score=None if error else one, error=error)
-        for index, outcome in enumerate(outcomes)
-    )
-    variant = Variant()
-    return CaseResult(
-        nodeid="n", case_id="c", file="f", variant=variant, outcome=Outcome.FAILED, attempts=attempts, **keys
-    )
+    one = None if error else score(leaf("f", "x", "y"))
+    attempts = (Attempt(index=at, outcome=each, score=one, error=error) for at, each in enumerate(outcomes))
+    return read_case("c", Outcome.FAILED, *attempts, **keys)
 
 
 def test_a_case_tells_its_breaches_first_or_what_broke():

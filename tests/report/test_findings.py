@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import Attempt, Outcome
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING
@@ -10,6 +10,7 @@ from pytest_extract.documents import Document
 from pytest_extract.report.findings import findings_of, mistake_text, split_known, value_locations
 from tests.records import field_result as entry
 from tests.records import score_record
+from tests.report.runs import case
 
 
 @pytest.mark.parametrize(
@@ -131,9 +132,7 @@ def test_a_list_that_breaks_off_stands_in_document_order():
 def test_the_places_of_a_result_are_those_of_failing_fields(tmp_path):
     def places(text, *leaves):
         attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(*leaves))
-        result = CaseResult(
-            nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.FAILED, attempts=(attempt, attempt)
-        )
+        result = case("c", Outcome.FAILED, attempt, attempt)
         return value_locations(result, Document(tmp_path / "a.png") if text is None else Document(text=text))
 
     (tmp_path / "a.png").write_bytes(b"\x89PNG")

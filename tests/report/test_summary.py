@@ -8,7 +8,7 @@ import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.core.aggregate.slices import list_recalls
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Usage, Variant
+from pytest_extract.core.case_result import Attempt, Outcome, Spending, Usage, Variant
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import FieldPath
@@ -47,11 +47,8 @@ def attempt(pass_rate=1.0, *leaves, **keys):
     return Attempt(index=0, outcome=outcome, score=score, **keys)
 
 
-def case(name, *attempts, model=None, **keys):
-    outcome = attempts[0].outcome if attempts else Outcome.NOT_RUN
-    nodeid = f"{name}.extract.yaml::{name}"
-    base = {"nodeid": nodeid, "case_id": name, "file": "f", "variant": Variant(model=model), "outcome": outcome}
-    return CaseResult(attempts=attempts, **{**base, **keys})
+def case(name, *attempts, **keys):
+    return read_case(name, attempts[0].outcome if attempts else Outcome.NOT_RUN, *attempts, **keys)
 
 
 def told(*results, **how):
@@ -262,7 +259,7 @@ def test_what_a_pass_rate_does_not_rest_on_is_told_in_every_report(tmp_path, cap
 def test_outputs_whose_text_is_more_than_their_json_are_named_in_every_report():
     def output(name, text):
         score = SCORER.score_text(GOLD, text).record()
-        return read_case(name, Outcome.PASSED, Attempt(index=0, outcome=Outcome.PASSED, score=score, output=text))
+        return case(name, Attempt(index=0, outcome=Outcome.PASSED, score=score, output=text))
 
     plain, fenced = output("plain", '{"vendor": "x"}'), output("fenced", '```json\n{"vendor": "x"}\n```')
     prose = output("prose", 'So: {"vendor": "x"}.')

@@ -77,13 +77,6 @@ def test_a_field_s_line(line):
                 "r[-1].p text hallucination extracted 5 stands at r[7].p",
             ],
         ),
-        (
-            [*(leaf(f"r[{i}].p", f"v{i}", f"v{(i + 1) % 3}") for i in range(3)), leaf("r[5].p", 7, 8)],
-            [
-                "r order mismatch 3 rows in another order: 0 at 2, 1 at 0, 2 at 1",
-                "r[5].p text mismatch gold 7 extracted 8 off by 1, relative error 0.143",
-            ],
-        ),
         (  # of the list that is the whole output
             [leaf("[0].p", "a", "b"), leaf("[1].p", "b", "a")],
             ["$ order mismatch 2 rows in another order: 0 at 1, 1 at 0"],

@@ -95,15 +95,11 @@ def test_rows_moved_by_a_gap_lost_or_invented(gold, extracted, folded):
 
 
 @pytest.mark.parametrize(
-    ("gold", "extracted", "paths"),
-    [
-        ("abcde", "abxe", ["r[2]", "r[3]", "r[4]"]),
-        ("abc", "abcd", ["r[-1]"]),
-        ("abcd", "axyzq", ["r[1]", "r[2]", "r[3]", "r[-1]"]),
-    ],
+    ("gold", "extracted", "rows"),
+    [("abcde", "abxe", [2, 3, 4]), ("abc", "abcd", [-1]), ("abcd", "axyzq", [1, 2, 3, -1])],
 )
-def test_rows_that_no_gap_explains_stay(gold, extracted, paths):
-    assert [str(each.result.path) for each in findings(LEAF, [*gold], [*extracted])] == paths
+def test_rows_that_no_gap_explains_stay(gold, extracted, rows):
+    assert [each.result.path for each in findings(LEAF, [*gold], [*extracted])] == [("r", row) for row in rows]
 
 
 @pytest.mark.parametrize(

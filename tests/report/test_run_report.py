@@ -21,6 +21,7 @@ BAD = [scored("a", GOLD), scored("b", wrong(total=1))]
 DOWN = broken("c", "down")
 VARIANTS = [*BAD, scored("b", wrong(total=1), model="m"), broken("b", "down", model="n")]
 LATER = case("d", Outcome.NOT_RUN, why="the budget is spent")
+EXPECTED, IN_ERROR = {"expected": frozenset({BAD[1].nodeid})}, "1 of 4 cases in error"
 BELOW = "1 of 2 cases below their thresholds"
 REACHED, MISSED = (True, "f1 reaches 0.5"), (False, "pass_rate 0.7 < 0.9")
 
@@ -35,17 +36,9 @@ REACHED, MISSED = (True, "f1 reaches 0.5"), (False, "pass_rate 0.7 < 0.9")
         ([*GOOD, DOWN], {"gate": "none"}, ("bad", "Failed", "1 of 3 cases in error")),
         ([*GOOD, LATER], {}, ("warn", "Not complete", "1 of 3 cases not run")),
         (GOOD, {"mistakes": ["x"]}, ("bad", "Failed", "1 case file with mistakes")),
-        (
-            VARIANTS,
-            {},
-            ("bad", "Failed", "(no model): 1 of 2 cases failed", "m: 1 of 1 case failed", "1 of 4 cases in error"),
-        ),
+        (VARIANTS, {}, ("bad", "Failed", "(no model): 1 of 2 cases failed", "m: 1 of 1 case failed", IN_ERROR)),
         ([], {}, ("warn", "Nothing run", "no case was run")),
-        (
-            BAD,
-            {"expected": frozenset({BAD[1].nodeid})},
-            ("good", "Passed", "1 of 2 cases passed", "1 case not green as an xfail mark says"),
-        ),
+        (BAD, EXPECTED, ("good", "Passed", "1 of 2 cases passed", "1 case not green as an xfail mark says")),
         (BAD, {"gate": "none"}, ("warn", "No gate", "1 of 2 cases passed", BELOW)),
         (BAD, {"gate": "suite", "suite": [REACHED, MISSED]}, ("bad", "Failed", MISSED[1], BELOW)),
         (BAD, {"gate": "suite", "suite": [REACHED]}, ("good", "Passed", "1 of 2 cases passed", BELOW)),

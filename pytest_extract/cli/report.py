@@ -17,20 +17,13 @@ from pytest_extract.cli.files import (
     terminal_width,
     write_json,
 )
-from pytest_extract.core.aggregate import MODALITY_WEIGHTS, aggregate, standings
-from pytest_extract.core.aggregate.slices import (
-    DIMENSIONS,
-    dimension,
-    known_tags,
-    natural_key,
-    slice_tables,
-    tags_among,
-)
+from pytest_extract.core.aggregate import MODALITY_WEIGHTS, standings
+from pytest_extract.core.aggregate.slices import DIMENSIONS, dimension, natural_key, slice_tables
 from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.core.measures import SCORE_MEASURES
 from pytest_extract.core.values import Json
 from pytest_extract.core.words import plural
-from pytest_extract.errors import ConfigError, StoreError, nearest
+from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import write_bytes_atomic
 from pytest_extract.importers.sob import read_sob_results
 from pytest_extract.regression.snapshots import CaseKey, case_key, merge, snapshot
@@ -39,19 +32,20 @@ from pytest_extract.report import aggregates
 from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, Part, slice_table
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import text_of, told
-from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root, written_now
+from pytest_extract.report.run_report import RunReport, case_finder, repository_root, written_now
 from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
 
 
-def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
-    """Return the results of all files, a case on a variant once for each file; raises StoreError, ConfigError for none.
+def _read_results(command: str, args: argparse.Namespace) -> list[CaseResult]:
+    """Return the results of all files, a case on a variant once for each file.
 
+    Raises StoreError for a file that cannot be read, ConfigError for no result and for a tag of --by that no case has.
     Files that have a case on the same variant are runs of their own: their variants bear the file's name as well. Other
     files are parts of one run. A later line of a file replaces an earlier one of the same case and variant.
     """
     kept: dict[CaseKey, dict[Path, CaseResult]] = {}
-    for path in dict.fromkeys(paths):
+    for path in dict.fromkeys(args.results):
         reader = ResultsReader(path)
         for result in reader:
             missing = [name for score in result.scores for name in SCORE_MEASURES if name not in score.measures]
@@ -61,23 +55,24 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
             kept.setdefault(case_key(result), {})[path] = result
         note_torn(command, reader)
     if not kept:
-        raise ConfigError(f"no result in {', '.join(map(str, paths))}")
+        raise ConfigError(f"no result in {', '.join(map(str, args.results))}")
     several = {key.variant for key, found in kept.items() if len(found) > 1}
-    return [
-        _named_after_file(result, _name_of_file(path, paths)) if result.variant.label in several else result
-        for found in kept.values()
-        for path, result in found.items()
-    ]
+    results = []
+    for path, result in (each for found in kept.values() for each in found.items()):
+        if result.variant.label in several:
+            name = _name_of_file(path, args.results)
+            variant = replace(result.variant, model=f"{result.variant.model or ''} ({name})".strip())
+            results.append(replace(result, variant=variant, nodeid=f"{result.nodeid} ({name})"))
+        else:
+            results.append(result)
+    for note in aggregates.unknown_tag_notes(results, args.by):
+        raise ConfigError(f"--by: {note}")
+    return results
 
 
 def _name_of_file(path: Path, paths: Iterable[Path]) -> str:
     """Return the stem of a file, or all of its path where another has the stem."""
     return path.stem if [each.stem for each in {*paths}].count(path.stem) == 1 else str(path)
-
-
-def _named_after_file(result: CaseResult, name: str) -> CaseResult:
-    variant = replace(result.variant, model=f"{result.variant.model or ''} ({name})".strip())
-    return replace(result, variant=variant, nodeid=f"{result.nodeid} ({name})")
 
 
 def runs_over_time(results: Sequence[CaseResult], paths: Sequence[Path]) -> tuple[str, ...]:
@@ -122,17 +117,6 @@ def _report_file(text: str) -> ReportFile:
         raise argparse.ArgumentTypeError(f"{text!r} {error}") from None
 
 
-def read_tagged_results(command: str, args: argparse.Namespace) -> list[CaseResult]:
-    """Return the results that a command names (`read_all_results`); ConfigError for a tag of --by that no case has."""
-    results = read_all_results(command, args.results)
-    known = known_tags(results)
-    for name in tags_among(args.by):
-        if name not in known:
-            advice = nearest(name, dict.fromkeys([*known, *DIMENSIONS]))
-            raise ConfigError(f"--by: no case has the tag {name!r}{advice}")
-    return results
-
-
 def run_report(args: argparse.Namespace) -> int:
     """Report on a run from its results file: measures with intervals, fields, each system's numbers.
 
@@ -154,7 +138,7 @@ def run_report(args: argparse.Namespace) -> int:
         refuse_options(args, "without --output=FILE.html", "html-pages")
     if problems := report_problems(args.output):
         raise ConfigError("\n".join(problems))
-    results = read_tagged_results("report", args)
+    results = _read_results("report", args)
     if args.auto_accept is not None or args.calibration:
         _print_parts(_confidence_parts(results, args), args)
         return 0
@@ -164,21 +148,15 @@ def run_report(args: argparse.Namespace) -> int:
     if len(shown) < len(results):
         left_out = f"{plural(len(results) - len(shown), 'result')} of cases that are no samples left out"
         print_note("report", f"{left_out}; --by=origin shows them beside the others")
-    _print_parts(_slice_parts(shown, args) if args.by else _variant_parts(shown, args), args)
+    view, every = args.as_ or VIEWS[0], bool(args.verbose or args.json)
+    parts = [
+        Part({"by": table.by.name}, [slice_table(table, view=view, most=None if every else MOST_SLICES)])
+        for table in slice_tables(shown, args.by)
+    ]
+    if not args.by:
+        parts = [aggregates.variant_part(each, width=terminal_width(), every=every) for each in standings(shown)]
+    _print_parts(parts, args)
     return 0
-
-
-def _slice_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
-    most = None if args.verbose or args.json else MOST_SLICES
-    for table in slice_tables(results, args.by):
-        yield Part({"by": table.by.name}, [slice_table(table, view=args.as_ or VIEWS[0], most=most)])
-
-
-def _variant_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
-    for variant in standings(results):
-        run = aggregate(variant.results)
-        verbosity = max(args.verbose, args.json)
-        yield aggregates.variant_part(run, variant, width=terminal_width(), verbosity=verbosity)
 
 
 def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace) -> int:
@@ -189,7 +167,7 @@ def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace)
         view=args.as_ or VIEWS[0],
         runs=runs_over_time(results, args.results),
         facts={"made from": ", ".join(map(str, args.results))},
-        find_case=CaseFinder(Path.cwd(), *(path.resolve().parent for path in args.results)),
+        find_case=case_finder(Path.cwd(), *(path.resolve().parent for path in args.results)),
         pages=args.html_pages,
         root=repository_root(Path.cwd()),
     )
@@ -237,10 +215,16 @@ def run_leaderboard(args: argparse.Namespace) -> int:
     if args.as_ == "sob":
         return _print_sob_tables(args)
     refuse_options(args, "without --as=sob", "modality", "samples")
-    results = read_tagged_results("leaderboard", args)
-    boards = [("", "", results)] if not args.by else _slices_of(results, args.by)
+    results = _read_results("leaderboard", args)
+    boards: dict[tuple[str, str], list[CaseResult]] = {} if args.by else {("", ""): results}
+    for each in map(dimension, args.by):
+        if (slice_of := each.of_case) is None:
+            raise ConfigError(f"--by {each.name} splits values, and a leaderboard ranks cases; `report` takes it")
+        slices = [(slice_of(result), result) for result in results]
+        for label, result in sorted(slices, key=lambda one: natural_key(one[0])):
+            boards.setdefault((each.name, label), []).append(result)
     parts: list[Part] = []
-    for name, label, everything in boards:
+    for (name, label), everything in boards.items():
         members = counted(everything)
         places = rank_variants(snapshot(members))
         ranking = aggregates.ranking_table(places, totals_of(members).variants)
@@ -260,25 +244,12 @@ def _print_sob_tables(args: argparse.Namespace) -> int:
     runs = [run for path in args.results for run in read_sob_results(path, modality=args.modality)]
     if not runs:
         raise ConfigError(f"no result in {', '.join(map(str, args.results))}")
-    tables = aggregates.sob_tables(runs, samples=args.samples)
+    part = aggregates.sob_part(runs, samples=args.samples)
     if args.json:
-        write_json(aggregates.sob_record(tables))
+        write_json(dict(part.about))
     else:
-        print_lines(aggregates.sob_lines(tables, width=terminal_width()))
+        print_lines(part.lines(terminal_width()))
     return 0
-
-
-def _slices_of(results: Sequence[CaseResult], by: Sequence[str]) -> list[tuple[str, str, list[CaseResult]]]:
-    """Return (name, slice, results) of each slice of each dimension; ConfigError for one that does not split cases."""
-    found: list[tuple[str, str, list[CaseResult]]] = []
-    for each in map(dimension, by):
-        if each.of_case is None:
-            raise ConfigError(f"--by {each.name} splits values, and a leaderboard ranks cases; `report` takes it")
-        members: dict[str, list[CaseResult]] = {}
-        for result in results:
-            members.setdefault(each.of_case(result), []).append(result)
-        found += [(each.name, label, members[label]) for label in sorted(members, key=natural_key)]
-    return found
 
 
 EXIT_CONFLICT = 1

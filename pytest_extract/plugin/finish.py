@@ -136,7 +136,7 @@ def _write_reports(
         return
     from pytest_extract.report.exports import github_commands, problems_of
     from pytest_extract.report.formats import write_reports
-    from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root, run_facts, written_now
+    from pytest_extract.report.run_report import RunReport, case_finder, repository_root, run_facts, written_now
 
     report = RunReport(
         results=run_results.results,
@@ -152,7 +152,7 @@ def _write_reports(
         written=written_now(),
         by=settings.by,
         facts=run_facts(config.rootpath, config.invocation_params.args),
-        find_case=CaseFinder(config.rootpath),
+        find_case=case_finder(config.rootpath),
         pages=settings.html_pages,
         root=repository_root(config.rootpath),
     )
@@ -271,12 +271,12 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
 
         lines += repeat_lines(results, verbosity=verbosity)
     if run_results.settings.by:
-        from pytest_extract.core.aggregate.slices import known_tags, slice_tables
+        from pytest_extract.core.aggregate.slices import slice_tables
         from pytest_extract.report.aggregates import slice_table, unknown_tag_notes
 
         tables = slice_tables(results, run_results.settings.by)
         lines += [each for table in tables if table.is_known for each in slice_table(table).lines(width)]
-        notes = unknown_tag_notes(tables, known_tags(results))
+        notes = unknown_tag_notes(results, run_results.settings.by)
         lines += [told(f"--extract-by: {note}", "warn") for note in notes]
     return lines
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from pytest_extract.core.aggregate import (
@@ -16,16 +17,16 @@ from pytest_extract.core.aggregate import (
     Estimate,
     LeaderboardRow,
     Rates,
-    RunAggregate,
     SobSummary,
     Standing,
+    aggregate,
     extract_bench_rates,
     leaderboard,
     sob_summary,
 )
 from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, ThresholdProposal
-from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
-from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable, known_tags, tags_among
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.values import Json
 from pytest_extract.core.words import listed, number_text, percent, plural, score_number
@@ -36,7 +37,6 @@ from pytest_extract.report.lines import NO_VARIANT, Column, Line, Span, Table, l
 from pytest_extract.report.summary import VERDICTS, VariantTotals, percent_at_least, remark_lines, totals_of
 
 MOST_FIELDS: Final = 20
-_LISTS_ALL: Final = "; -v lists all"
 _POOLED: Final = "ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"
 _SOB: Final = (
     "SOB's columns and rank: complexity-weighted means; overall: their mean times the share of cases with a score"
@@ -98,8 +98,9 @@ def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
     return [each for block in blocks for each in (*block, line())][:-1]
 
 
-def variant_part(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> Part:
-    """Return the aggregates of one variant; with a verbosity, every field pattern."""
+def variant_part(standing: Standing, *, width: int, every: bool) -> Part:
+    """Return the aggregates of one variant; `every`: of all field patterns, with all cases that have a remark."""
+    run = aggregate(standing.results)
     counts = {"scored": run.scored, "in error": run.errors, "not run": run.not_run}
     outcomes = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count or name == "scored")
     name = f"{safe_prose(standing.variant)}: " if standing.variant else ""
@@ -108,29 +109,33 @@ def variant_part(run: RunAggregate, standing: Standing, *, width: int = 100, ver
     kinds = ", ".join(f"{name} {count:,}" for name, count in run.rates.failures.most_common())
     depths = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
     by_depth = [(depths[level], *(means[name] for name in DEEPJSON)) for level, means in run.by_depth.items()]
+    sob = []
+    if run.sob is not None and standing.row is not None:
+        weighted = {} if run.sob_weighted is None else run.sob_weighted.categories
+        found = {name: (plain, weighted.get(name)) for name, plain in run.sob.categories.items()}
+        means = f"mean of {len(standing.row.columns)} columns {score_number(standing.row.raw)}"
+        overall = f"overall {score_number(standing.overall)}: {means}, coverage {percent(standing.coverage)}"
+        sob = [replace(_estimate_table("SOB", "category", found), notes=[overall])]
     tables = (
         _estimate_table("measures: means over cases; weighted: easy 1, medium 2, hard 3", "measure", measures),
         Table(
             ("field", *_VALUES),
             [(pattern, *_value_cells(counts)) for pattern, counts in fields],
             "fields, worst first: leaf results over all cases",
-        ).first(None if verbosity else MOST_FIELDS, "field", _LISTS_ALL),
+        ).first(None if every else MOST_FIELDS, "field", "; -v lists all"),
         Table(
             ("outputs", *_RATES),
             [("all", *_rate_cells(run.rates))] if run.rates.documents else [],
             _POOLED,
             [f"not valid: {kinds}"] if kinds else [],
         ),
-        *_sob_tables(run, standing),
+        *sob,
         Table(("depth", *_scores(DEEPJSON)), by_depth, "DeepJSONEval: by depth of nesting"),
     )
     head = line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {outcomes}")
-    remarks = remark_lines(totals_of(standing.results).remarks, width=width, verbosity=verbosity)
-    blocks: list[Table | list[Line]] = [
-        [head],
-        *(table for table in tables if table.rows),
-        *([remarks] if remarks else []),
-    ]
+    remarks = remark_lines(totals_of(standing.results).remarks, width=width, verbosity=int(every))
+    blocks: list[Table | list[Line]] = [[head], *(table for table in tables if table.rows)]
+    blocks += [remarks] if remarks else []
     return Part({"variant": standing.variant, "cases": run.cases, **counts}, blocks)
 
 
@@ -150,17 +155,6 @@ def _estimate_table(title: str, what: str, found: Mapping[str, tuple[Estimate, E
         for name, (plain, other) in found.items()
     ]
     return Table((what, *_MEAN, *(_WEIGHTED if weighted else ())), rows, title)
-
-
-def _sob_tables(run: RunAggregate, standing: Standing) -> Iterator[Table]:
-    summary, row = run.sob, standing.row
-    if summary is None or row is None:
-        return
-    weighted = {} if run.sob_weighted is None else run.sob_weighted.categories
-    found = {name: (plain, weighted.get(name)) for name, plain in summary.categories.items()}
-    columns = f"mean of {len(row.columns)} columns {score_number(row.raw)}, coverage {percent(standing.coverage)}"
-    overall = f"overall {score_number(standing.overall)}: {columns}"
-    yield replace(_estimate_table("SOB", "category", found), notes=[overall])
 
 
 _PLACE: Final = (
@@ -233,58 +227,37 @@ def ranking_title(places: Sequence[RankedVariant]) -> str:
     return f"{best.variant or NO_VARIANT} is first, tied with {tied}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SobTables:
-    """The leaderboard, and the summaries of each model and modality with rows: plain and weighted by complexity."""
+def sob_part(runs: Sequence[SobRun], *, samples: int | None = None) -> Part:
+    """Return SOB's leaderboard and the summaries of each model and modality, and both as JSON in the published form.
 
-    board: Sequence[LeaderboardRow]
-    summaries: Mapping[tuple[str, str], tuple[SobSummary, SobSummary]]
-
-
-def sob_tables(runs: Sequence[SobRun], *, samples: int | None = None) -> SobTables:
-    """Compute the tables; a later run of the same model and modality replaces an earlier one.
-
-    `samples`: resamples of the intervals; by default SOB's 1,000.
+    A later run of the same model and modality replaces an earlier one. `samples`: resamples of the intervals; by
+    default SOB's 1,000.
     """
     models: dict[str, dict[str, Mapping[str, float] | None]] = {}
     summaries: dict[tuple[str, str], tuple[SobSummary, SobSummary]] = {}
+    summarized = partial(sob_summary, samples=samples or SAMPLES)
     for run in runs:
-        plain, weighted = run.summaries or (
-            sob_summary(run.rows, samples=samples or SAMPLES),
-            sob_summary(run.rows, run.weights, samples=samples or SAMPLES),
-        )
+        plain, weighted = run.summaries or (summarized(run.rows), summarized(run.rows, run.weights))
         summaries[run.modality, run.model] = plain, weighted
         means = {name: weighted.metrics[name].mean for name in SOB_METRICS}
         models.setdefault(run.model, {})[run.modality] = means
-    return SobTables(board=leaderboard(models), summaries=summaries)
-
-
-def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
-    """Write the tables as lines."""
+    board = leaderboard(models)
     weights = ", ".join(f"{name} {weight:,}" for name, weight in MODALITY_WEIGHTS.items())
     title = (
         f"SOB leaderboard: complexity-weighted means over the modalities (weights {weights}); overall: their mean "
         f"times the share of the {sum(MODALITY_RECORDS.values()):,} records in the model's modalities"
     )
     figures = [Column(head, "{:.4f}".format) for head in ("overall", *(each.head for each in SOB_COLUMNS))]
-    rows = [(row.model, row.overall, *_column_cells(row), row.modalities) for row in tables.board]
-    tables_shown = [Table(("model", *figures, Column("modalities", "+".join)), rows, title, numbered=True)]
-    for (modality, model), (plain, weighted) in tables.summaries.items():
+    rows = [(row.model, row.overall, *_column_cells(row), row.modalities) for row in board]
+    tables = [Table(("model", *figures, Column("modalities", "+".join)), rows, title, numbered=True)]
+    records: list[Json] = []
+    for (modality, model), (plain, weighted) in summaries.items():
         found = {name: (each, weighted.metrics[name]) for name, each in plain.metrics.items()}
         found |= {name: (each, weighted.categories[name]) for name, each in plain.categories.items()}
-        tables_shown.append(_estimate_table(f"{modality}, {model}: {plural(plain.n, 'record')}", "metric", found))
-    return join_blocks(table.lines(width) for table in tables_shown)
-
-
-def sob_record(tables: SobTables) -> dict[str, Json]:
-    """Return the tables as JSON, in the published form."""
-    return {
-        "leaderboard": [row.to_dict() for row in tables.board],
-        "summaries": [
-            {"modality": modality, "model": model, "overall": plain.to_dict(), "overall_weighted": weighted.to_dict()}
-            for (modality, model), (plain, weighted) in tables.summaries.items()
-        ],
-    }
+        tables.append(_estimate_table(f"{modality}, {model}: {plural(plain.n, 'record')}", "metric", found))
+        overall = {"overall": plain.to_dict(), "overall_weighted": weighted.to_dict()}
+        records.append({"modality": modality, "model": model, **overall})
+    return Part({"leaderboard": [row.to_dict() for row in board], "summaries": records}, tables)
 
 
 def _accepted_columns(part: str = "") -> tuple[Column, ...]:
@@ -402,14 +375,12 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
     return listed(named)
 
 
-def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list[str]:
-    """Say which of the tags no case has, and which is meant."""
-    known = [*tags, *DIMENSIONS]
-    return [
-        f"no case has the tag {table.by.name!r}{nearest(table.by.name, known)}"
-        for table in tables
-        if table.by.kind == "case" and not table.is_known
-    ]
+def unknown_tag_notes(results: Sequence[CaseResult], by: Sequence[str]) -> list[str]:
+    """Say which of the tags among `by` no case has, and which is meant."""
+    known = known_tags(results)
+    names = [*known, *DIMENSIONS]
+    missing = [name for name in tags_among(by) if results and name not in known]
+    return [f"no case has the tag {name!r}{nearest(name, names)}" for name in missing]
 
 
 def _rate_cells(rates: Rates) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.case_result import Breach, CaseResult, Outcome
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.metrics.numbers import off_by
 from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
@@ -56,7 +56,7 @@ from pytest_extract.report.lines import (
     told,
     wrap_spans,
 )
-from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, order_text, uncompared_places
+from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, uncompared_places
 from pytest_extract.run_case import results_without, rule_text
 
 _MOST_CITATIONS: Final = 3
@@ -113,7 +113,19 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
                 more = f" ({len(bad)} not green)" if len(bad) > 1 else ""
                 lines.append(line(Span(f"repeat {attempt.index + 1} of {len(result.attempts)}{more}:", "head")))
                 lines += _told(options, "bad", *(breach.message for breach in attempt.breaches))
-            lines += _attempt_lines(attempt, result.known, options, places or {})
+            score, error = attempt.score, attempt.error or ""
+            notes = [note for note in attempt.notes if score is None or note not in score.wrapped.values()]
+            lines += _told(options, "warn", *error.splitlines(), *notes)
+            if score is not None:
+                lines += score_lines(
+                    score,
+                    options,
+                    known=result.known,
+                    places=places,
+                    output=attempt.output,
+                    breaches=attempt.breaches,
+                    unjudged=not error.startswith(WITHOUT_JUDGE),
+                )
         if result.uncompared and not options.brief:
             lines += _told(options, "warn", uncompared_text(*uncompared_places(result)))
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the others along
@@ -130,26 +142,6 @@ def repeats_text(result: CaseResult) -> str:
     """Count the repeats that passed: `2 of 3 repeats passed, 3 needed`."""
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in result.attempts)
     return f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed"
-
-
-def _attempt_lines(
-    attempt: Attempt, known: Sequence[str], options: DiffOptions, places: Mapping[str, str]
-) -> list[Line]:
-    """Show one attempt: its error, its notes, its score."""
-    score, error = attempt.score, attempt.error or ""
-    notes = [note for note in attempt.notes if score is None or note not in score.wrapped.values()]
-    lines = _told(options, "warn", *error.splitlines(), *notes)
-    if score is None:
-        return lines
-    return lines + score_lines(
-        score,
-        options,
-        known=known,
-        places=places,
-        output=attempt.output,
-        breaches=attempt.breaches,
-        unjudged=not error.startswith(WITHOUT_JUDGE),
-    )
 
 
 def score_lines(
@@ -180,10 +172,20 @@ def score_lines(
     if not unjudged:
         bad = [finding for finding in bad if finding.result.reason != NO_JUDGE]
     if bad and breaches and score.gates.structural:
-        failed = [field for field in results_without(score, known)[0] if not field.passed and field.status in WRONG]
+        # What no judge decided, and what stands at the place of a missed bound, comes first.
+        places_missed = {bound.partition(".")[2] for bound in missed}
         if "pass_rate" in missed:
+            failed = [each for each in results_without(score, known)[0] if not each.passed and each.status in WRONG]
             lines += _told(options, "plain", *_failed_fields(failed, counted))
-        bad = _decisive_first(bad, missed, failed)
+            places_missed.update(str(field.path) for field in failed)
+
+        def is_decisive(finding: Finding) -> bool:
+            names = (name for path in finding.paths for name in (str(path), pattern_of(path)))
+            return finding.result.status is Status.JUDGE_ERROR or any(
+                not places_missed.isdisjoint(places_around(name)) for name in names
+            )
+
+        bad = sorted(bad, key=is_decisive, reverse=True)
     lines += _finding_lines(bad, options, places or {})
     if options.brief:
         return lines
@@ -199,21 +201,6 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
         return []
     names = [f"{path} ({plural(count, 'wrong value')})" if count else str(path) for path, count in counts]
     return [f"{plural(len(failed), 'failed field')}: {listed(names)}"]
-
-
-def _decisive_first(findings: Sequence[Finding], missed: Iterable[str], failed: Sequence[FieldResult]) -> list[Finding]:
-    """Put first what no judge decided, and what stands at the place of a missed bound (`pass_rate`: a failed field)."""
-    places = {bound.partition(".")[2] for bound in missed}
-    if "pass_rate" in missed:
-        places.update(str(field.path) for field in failed)
-
-    def is_decisive(finding: Finding) -> bool:
-        names = (name for path in finding.paths for name in (str(path), pattern_of(path)))
-        return finding.result.status is Status.JUDGE_ERROR or any(
-            not places.isdisjoint(places_around(name)) for name in names
-        )
-
-    return sorted(findings, key=is_decisive, reverse=True)
 
 
 def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]) -> list[Line]:
@@ -290,35 +277,21 @@ def shown_values(item: FieldResult, width: int) -> list[tuple[str, str, Style]]:
     return [(side, show(value, width, at=at), style) for side, value, style in sides if value is not MISSING]
 
 
-def finding_difference(item: FieldResult, width: int, *, whole: bool = False) -> Line:
-    """Say how two values differ that do not match, in about `width` columns; `whole`: tell all changes inside."""
-    if item.status is not Status.MISMATCH:
-        return ()
-    return value_difference(item.gold, item.extracted, width, reason=item.reason or "", whole=whole)
-
-
 def finding_notes(finding: Finding, difference: Line, width: int, *, cite: bool) -> list[Line]:
     """Say what differs, what went wrong, a score between 0 and 1, the reason of the metric, and the matched row.
 
     `cite`: tell citations.
     """
-    item, said, reason = finding.result, mistake_text(finding), finding.result.reason or ""
-    look_alike = matched = ""
-    if item.status is Status.MISMATCH:
-        if isinstance(item.gold, str) and isinstance(item.extracted, str):
-            look_alike = look_alike_text(item.gold, item.extracted)
-    elif item.status is not Status.JUDGE_ERROR:
-        reason = ""
-    if item.matched and item.matched != item.path:
-        matched = f"{'stands at' if item.status is Status.HALLUCINATION else 'matched with'} {item.matched}"
-    parts: list[tuple[str, Style]] = [
-        (look_alike, "dim"),
-        (said, "mark"),
+    item = finding.result
+    said_of_row = "stands at" if item.status is Status.HALLUCINATION else "matched with"
+    parts: list[tuple[str | None, Style]] = [
+        (look_alike_text(item), "dim"),
+        (mistake_text(finding), "mark"),
         (f"score {score_number(item.score)}" if 0 < item.score < 1 else "", "plain"),
-        (reason, "dim"),
+        (item.reason if item.status in {Status.MISMATCH, Status.JUDGE_ERROR} else "", "dim"),
         ("" if item.confidence is None else f"confidence {score_number(item.confidence)}", "dim"),
         *((f"cited {citation_text(each)}", "dim") for each in item.citations[: _MOST_CITATIONS if cite else 0]),
-        (matched, "dim"),
+        (f"{said_of_row} {item.matched}" if item.matched and item.matched != item.path else "", "dim"),
     ]
     notes = [line(Span(shorten(safe_prose(text), width), style)) for text, style in parts if text]
     return [each for each in (told(finding.note, "mark"), difference, *notes) if text_of(each)]
@@ -331,13 +304,13 @@ def counts_text(
     matches = sum(item.status is Status.MATCH for item in counted)
     bad = sum(item.status in FAILED for item in excused)
     stale = ", ".join(passing_known_failures(excused, known))
-    lists = listed([safe_prose(str(path)) for path in score.reordered])
+    lists, moved = listed([safe_prose(str(path)) for path in score.reordered]), len(score.reordered)
     empty = emptiness_text(score)
     counts = [
         plural(matches, "value matches", "values match"),
         plural(bad, "known failure") if bad else "",
         f"known failures that pass now: {stale} (take out of known_failures)" if stale else "",
-        f"{order_text(len(score.reordered))} ({lists})" if lists else "",
+        f"{plural(moved, 'list stands', 'lists stand')} in another order, not compared ({lists})" if lists else "",
         f"{BY_EMPTINESS}: {empty}" if empty else "",
     ]
     return ", ".join(filter(None, counts))
@@ -384,22 +357,21 @@ _LARGEST_CONTAINERS: Final = 100_000
 """Containers whose JSON texts together are longer than this are not compared inside: deepdiff takes seconds."""
 
 
-def value_difference(
-    gold: Json | Missing, extracted: Json | Missing, width: int, *, reason: str = "", whole: bool = False
-) -> Line:
-    """Describe the difference of two values: marked characters, changes inside, the error of a number, or their types.
+def finding_difference(item: FieldResult, width: int, *, whole: bool = False) -> Line:
+    """Say how two values differ that do not match: marked characters, changes inside, the error of a number, or types.
 
     In about `width` characters around the first difference `ACME Gmb[H→h]` was replaced, `[-lost]` is only in gold,
     `[+invented]` only in the extracted text. No spans for dissimilar texts, and if the two values show all of it, or
-    the `reason` of the metric says it. `whole`: list all changes inside.
+    the reason of the metric says it. `whole`: list all changes inside.
     """
-    if gold is MISSING or extracted is MISSING or gold is None or extracted is None:
+    gold, extracted = item.gold, item.extracted
+    if item.status is not Status.MISMATCH or gold is MISSING or extracted is MISSING or None in (gold, extracted):
         return ()
     if isinstance(gold, str) and isinstance(extracted, str):
         return _marked_text(_text_runs(gold, extracted), width)
     if isinstance(gold, dict | list) and type(gold) is type(extracted):
         return _changes_inside(gold, extracted, width, None if whole else _MOST_CHANGES)
-    if reason:
+    if item.reason:
         return ()
     if is_number(gold) and is_number(extracted):
         return line(off_by(gold, extracted))
@@ -489,11 +461,14 @@ def _changes_inside(gold: Json, extracted: Json, width: int, most: int | None) -
     return line(Span("; ".join(texts), "mark"), f"; … {plural(left, 'more difference')}" if left else "")
 
 
-def look_alike_text(gold: str, extracted: str) -> str:
+def look_alike_text(item: FieldResult) -> str:
     """Name the code points of the first differing characters if they look alike; otherwise return an empty text.
 
     Alike are forms of one text, and letters of two scripts, marks or spaces, whose Unicode names begin differently.
     """
+    gold, extracted = item.gold, item.extracted
+    if item.status is not Status.MISMATCH or not isinstance(gold, str) or not isinstance(extracted, str):
+        return ""
     run = next(filter(_is_change, _text_runs(gold, extracted)), ("", ""))
     if not all(run) or max(map(len, run)) > 3 or "".join(run).isascii():
         return ""

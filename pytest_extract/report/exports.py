@@ -22,10 +22,10 @@ from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.values import MISSING, Json, Missing, text_digest
 from pytest_extract.core.words import first_of, plural
-from pytest_extract.report.findings import Finding, finding_text, findings_of, metric_label, split_known
+from pytest_extract.report.findings import finding_text, findings_of, metric_label, split_known
 from pytest_extract.report.lines import render_error, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.summary import other_breaches, read_scores, reason_of
+from pytest_extract.report.summary import read_scores, reason_of
 
 Level: TypeAlias = Literal["error", "warning"]
 
@@ -37,7 +37,10 @@ MOST_PROPERTIES: Final = 200
 """Fields with a JUnit property of their own; further ones are counted."""
 PROPERTY: Final = "extract."
 """Beginning of the names of our JUnit properties."""
-_FILE_TITLE: Final = "mistake in a case file"
+_BESIDE_FIELDS: Final = frozenset(
+    {"max_cost_usd", "max_latency_s", "rules", "rules_held", "grounded", "gold", "known_failures"}
+)
+"""Kinds of bounds that an output can miss in which every field is right."""
 _VALUE: Final = 60
 _MESSAGE: Final = 400
 _MISTAKE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?:\d+:)? (?P<text>.*)")
@@ -87,27 +90,28 @@ def _file_problems(text: str, root: Path) -> list[Problem]:
     found: list[Problem] = []
     for row in text.splitlines():
         place = _MISTAKE.match(row)
+        problem = Problem(level="error", title="mistake in a case file", text=_clean(row), key=row)
         if place is not None and (not found or Path(place["path"]).is_absolute()):
-            found.append(_file_problem(Path(place["path"]), int(place["line"]), place["text"], root))
+            path, line, said = _relative(Path(place["path"]), root), int(place["line"]), place["text"]
+            key = f"{path}:{line}: {said}"
+            found.append(replace(problem, text=_clean(said), key=key, path=path, line=line))
         elif found:
-            found[-1] = replace(found[-1], text=f"{found[-1].text}\n{_clean(row)}")
+            found[-1] = replace(found[-1], text=f"{found[-1].text}\n{problem.text}")
         else:
-            found.append(Problem(level="error", title=_FILE_TITLE, text=_clean(row), key=row))
+            found.append(problem)
     return found
-
-
-def _file_problem(path: Path, line: int, text: str, root: Path) -> Problem:
-    """Return what is wrong at a line of a case file, a schema or a gold."""
-    place = _relative(path, root)
-    key = f"{place}:{line}: {text}"
-    return Problem(level="error", title=_FILE_TITLE, text=_clean(text), key=key, path=place, line=line)
 
 
 def _case_problem(result: CaseResult, level: Level, run: RunReport) -> Problem:
     """Return the problem of a case: why it is not green, and its failing fields, at the place of the worst."""
     case = None if run.find_case is None else run.find_case(result)
-    others = (breach.message for breach in other_breaches(result) if breach not in result.breaches)
-    findings = _findings(result)
+    missed = [breach for attempt in result.attempts for breach in attempt.breaches if breach not in result.breaches]
+    others = dict.fromkeys(each.message for each in missed if each.what.partition(".")[0] in _BESIDE_FIELDS)
+    scores = (attempt.score for attempt in result.attempts if attempt.outcome is not Outcome.PASSED)
+    score = next((each for each in scores if each is not None and each.readable), None)
+    findings = []
+    if score is not None and result.outcome is Outcome.FAILED:
+        findings = findings_of(split_known(score, result.known).counted, mistakes=score.mistakes)
     path, line = _relative(Path(result.file) if case is None else case.path, run.root), 1 if case is None else case.line
     if findings and case is not None and not Path(gold := _relative(case.gold_path, run.root)).is_absolute():
         # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
@@ -123,15 +127,6 @@ def _case_problem(result: CaseResult, level: Level, run: RunReport) -> Problem:
         path=path,
         line=line,
     )
-
-
-def _findings(result: CaseResult) -> list[Finding]:
-    """Return the failing fields of the first output of a failed case that could be read, the worst first."""
-    scores = (attempt.score for attempt in result.attempts if attempt.outcome is not Outcome.PASSED)
-    score = next((each for each in scores if each is not None and each.readable), None)
-    if score is None or result.outcome is not Outcome.FAILED:
-        return []
-    return findings_of(split_known(score, result.known).counted, mistakes=score.mistakes)
 
 
 def _clean(text: str) -> str:
@@ -282,12 +277,8 @@ def _csv_cell(value: object) -> object:
         return value
     text = value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
     text = text.replace("\r", "\\r")  # which `csv` of Python 3.11 does not quote
-    return f"'{text}" if text[:1] in _FORMULA and not _reads_as_number(text) else text
-
-
-def _reads_as_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return False
-    return True
+        return f"'{text}" if text[:1] in _FORMULA else text
+    return text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -72,23 +71,32 @@ def findings_of(
 ) -> list[Finding]:
     """Return the findings of the results that failed: by score, then by weight, then in document order.
 
-    `mistakes` are the names of what went wrong. One that explains several results is one finding, if `folded`.
+    `mistakes` are the names of what went wrong. One that explains several results is one finding, if `folded`; so is a
+    row, an object or an array that is missing or invented, and rows in another order.
     """
     failed = failed_results(results)
     if not failed:  # most outputs are right, and folding takes time
         return []
-    by_mistake: list[Finding] = []
-    if folded and mistakes:
-        by_mistake = [*_folded_mistakes(failed, mistakes)]
-        explained = {path for finding in by_mistake if finding.mistake is not None for path in finding.mistake.paths}
-        results = [result for result in results if result.path not in explained or result.status not in FAILED]
-    findings = fold_failures(results) if folded else map(Finding, failed)
-    named = _with_mistakes([*by_mistake, *findings], mistakes)
+    findings = [*_folded_mistakes(failed, mistakes)] if folded else []
+    explained = {path for finding in findings for path in finding.paths}
+    others = [result for result in results if result.path not in explained or result.status not in FAILED]
+    wholes = _one_sided_containers(others) | _reordered_rows(others) if folded else {}
+    told: set[Path] = set()
+    for result in failed_results(others):
+        whole = next((wholes[place] for place in (*_places_around(result), result.path) if place in wholes), None)
+        if whole is None:
+            findings.append(Finding(result))
+        elif whole.result.path not in told:
+            told.add(whole.result.path)
+            findings.append(whole)
     order: dict[Path, int] = {}
     for result in failed:
         for place in (*_places_around(result), result.path):
             order.setdefault(place, len(order))
-    worst = sorted(named, key=lambda each: (each.result.score, -each.result.weight, order.get(each.paths[0], -1)))
+    worst = sorted(
+        _with_mistakes(findings, mistakes),
+        key=lambda each: (each.result.score, -each.result.weight, order.get(each.paths[0], -1)),
+    )
     return _join_items(worst) if folded else worst
 
 
@@ -109,19 +117,14 @@ def _folded_mistakes(failed: Sequence[FieldResult], mistakes: Sequence[NamedMist
         steps = zip(*(result.path for result in results), strict=False)
         place = tuple(step[0] for step in takewhile(lambda step: len({*step}) == 1, steps))
         if mistake.text.startswith(_CUT_LIST) and isinstance(results[0].path[len(place)], int):
-            whole = _first_row(results, len(place) + 1)
+            row = results[0].path[: len(place) + 1]
+            fields = [result for result in results if result.path[: len(row)] == row]
+            whole = fields[0] if len(fields) == 1 else _one_sided_finding(row, fields).result
         elif mistake.kind in _FOLDED_KINDS or _MOVED_ROWS in mistake.text:
             whole = _whole(results, place, mistake.kind.replace("_", " "))._replace(status=Status.MISMATCH)
         else:
             continue
         yield Finding(whole, "", len(results), mistake._replace(paths=tuple(result.path for result in results)))
-
-
-def _first_row(results: Sequence[FieldResult], size: int) -> FieldResult:
-    """Return one result for the first of several rows that are missing, whose paths have `size` steps."""
-    row = results[0].path[:size]
-    fields = [result for result in results if result.path[:size] == row]
-    return fields[0] if len(fields) == 1 else _one_sided_finding(row, fields).result
 
 
 def _whole(results: Sequence[FieldResult], place: Path, what: str) -> FieldResult:
@@ -215,50 +218,21 @@ def passing_known_failures(results: Sequence[FieldResult], known: Sequence[str])
 
 def metric_label(result: FieldResult) -> str:
     """Return the metric with the parameters that are set: `number(rel=0.01)`."""
-    given = {
-        name: value
-        for name, value in result.params.items()
-        if value is not None and (value or (result.metric, name) not in _off_by_default())
-    }
-    if not given:
-        return result.metric
-    return f"{result.metric}({', '.join(f'{name}={_param_text(value)}' for name, value in given.items())})"
-
-
-@cache
-def _off_by_default() -> frozenset[tuple[str, str]]:
     from pytest_extract.core.metrics import METRICS
 
-    return frozenset((spec.name, param.name) for spec in METRICS.values() for param in spec.params if not param.default)
-
-
-def _param_text(value: Json) -> str:
-    if isinstance(value, float):
-        return f"{value:.12g}".replace("e-0", "e-")
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    spec = METRICS.get(result.metric)
+    off = {param.name for param in spec.params if not param.default} if spec is not None else ()
+    given = []
+    for name, value in result.params.items():
+        if value is not None and (value or name not in off):
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            given.append(f"{name}={f'{value:.12g}'.replace('e-0', 'e-') if isinstance(value, float) else text}")
+    return f"{result.metric}({', '.join(given)})" if given else result.metric
 
 
 Path: TypeAlias = tuple[Step, ...]
 _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
 _COMPARED: Final = frozenset({Status.MATCH, Status.MISMATCH})
-
-
-def fold_failures(results: Sequence[FieldResult]) -> list[Finding]:
-    """Return one finding for each row, object or array that is missing or invented, and for rows in another order.
-
-    Each other failure is a finding by itself.
-    """
-    wholes = _one_sided_containers(results) | _reordered_rows(results)
-    told: set[Path] = set()
-    findings: list[Finding] = []
-    for result in failed_results(results):
-        whole = next((wholes[place] for place in (*_places_around(result), result.path) if place in wholes), None)
-        if whole is None:
-            findings.append(Finding(result))
-        elif whole.result.path not in told:
-            told.add(whole.result.path)
-            findings.append(whole)
-    return findings
 
 
 def _places_around(result: FieldResult) -> Iterator[Path]:

@@ -36,7 +36,7 @@ _COMMAND: Final = re.compile(
 """First characters of what a CI service that reads the log takes for a command."""
 _COMMAND_HINTS: Final = ("##", "::", "section_", "travis_", "---", "+++", "~~~", "^^^")
 """One of them is in every command; looking for them is many times faster."""
-_NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+_NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class Span(NamedTuple):
@@ -67,7 +67,6 @@ def text_of(spans: Iterable[Span]) -> str:
 
 _NARROWEST: Final = 20
 """Text is not wrapped to fewer columns than this."""
-_WORD: Final = re.compile(r"\S+")
 
 
 def prose(text: str, style: Style, *, indent: int, width: int) -> list[Line]:
@@ -78,32 +77,19 @@ def prose(text: str, style: Style, *, indent: int, width: int) -> list[Line]:
 def wrap_spans(spans: Sequence[Span], *, indent: int, width: int) -> list[Line]:
     """Break styled text at spaces into lines of at most `width` columns; a longer word is broken anywhere."""
     room = max(width - indent, _NARROWEST)
-    return [
-        line(*_cut_spans(spans, start, end), indent=indent) for start, end in _line_ranges(text_of(spans), room)
-    ] or [line(Span(""), indent=indent)]
-
-
-def _line_ranges(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each line, without the spaces between two lines."""
-    start = end = used = 0
-    for word in _WORD.finditer(text):
-        at, last = word.span()
-        size = text_width(word[0])
-        gap = at - end
-        if used and used + gap + size > room and (size <= room or used + gap >= room):
-            yield start, end
-            start, used, gap = at, 0, 0
-        used += gap
-        while size > room - used and at < last:
-            piece = left_part(text[at : min(at + room, last)], room - used)
-            size -= text_width(piece)
-            at += len(piece)
-            yield start, at
-            start, used = at, 0
-        used += size
-        end = last
-    if start < end:
-        yield start, end
+    text = text_of(spans).rstrip()
+    lines: list[Line] = []
+    start = 0
+    while start < len(text) or not lines:
+        end = start + len(left_part(text[start : start + room], room))
+        words = text[start:end].rpartition(" ")[0].rstrip()
+        if words and text[end : end + 1].strip():  # the line would end within a word
+            end = start + len(words)
+        lines.append(line(*_cut_spans(spans, start, end), indent=indent))
+        start = end
+        while text.startswith(" ", start):
+            start += 1
+    return lines
 
 
 def _cut_spans(spans: Iterable[Span], start: int, end: int) -> Iterator[Span]:
@@ -172,9 +158,7 @@ def safe(text: str) -> str:
     surrogates become `\x1b`, `\u202e` and the like, commands of CI services `\x23#vso[...]`; printable text of any
     script stays.
     """
-    if not text.isprintable() or "\\" in text:
-        text = "".join(char if char.isprintable() and char != "\\" else _escape(char) for char in text)
-    return break_commands(text)
+    return safe_prose(text.replace("\\", "\\\\"))
 
 
 def safe_prose(text: str) -> str:
@@ -247,17 +231,24 @@ _LEAST_TEXT: Final = 8
 def show(value: Json | Missing, width: int, *, at: int = 0) -> str:
     """Write a value as JSON-like text of about `width` columns, with marks for what is left out.
 
-    Of a long text, the part around the character `at` is shown, by default its beginning and its end.
+    Of a long text, the part around the character `at` is shown, by default its beginning and its end; of a list or
+    an object that does not fit the beginning, and its size.
     """
     if value is MISSING:
         return "(missing)"
     if isinstance(value, str):
         return _show_text(value, width, at)
-    if isinstance(value, list | dict):
-        return _show_container(value, width)
+    if isinstance(value, list | dict) and width < WHOLE:
+        text = ""
+        for piece in _pieces(value, width):
+            text += piece
+            if text_width(text) > width:
+                size = f"{ELLIPSIS} ({plural(len(value), 'item' if isinstance(value, list) else 'key')})"
+                return left_part(text, width - len(size)) + size
+        return text
     if isinstance(value, int) and value.bit_length() > 10_000:
         return f"(an integer of {value.bit_length():,} bits)"
-    return shorten(safe(json.dumps(value, default=repr)), width)
+    return shorten(safe(json.dumps(value, ensure_ascii=False, default=repr)), width)
 
 
 def _show_text(value: str, width: int, at: int) -> str:
@@ -276,19 +267,6 @@ def _show_text(value: str, width: int, at: int) -> str:
     after = left_part(value[at : at + room], room - 2 - text_width(before))
     part = left_part(safe(before + after), room - 2)
     return f'"{ELLIPSIS}{part}{ELLIPSIS if at + len(after) < len(value) else ""}"{count}'
-
-
-def _show_container(value: list[Json] | dict[str, Json], width: int) -> str:
-    """Write a list or an object; of one that does not fit the beginning, and its size."""
-    if width >= WHOLE:
-        return shorten(safe(json.dumps(value, ensure_ascii=False, default=repr)), width)
-    text = ""
-    for piece in _pieces(value, width):
-        text += piece
-        if text_width(text) > width:
-            size = f"{ELLIPSIS} ({plural(len(value), 'item' if isinstance(value, list) else 'key')})"
-            return left_part(text, width - len(size)) + size
-    return text
 
 
 def _pieces(value: Json, width: int) -> Iterator[str]:
@@ -387,9 +365,8 @@ class Table:
         stacked = room < min(longest, _NARROWEST_NAME)
         styles: list[Style] = ["dim", *(self.styles or ["plain"] * len(self.rows))]
         lines = prose(self.title, "head", indent=0, width=width) if self.title else []
-        for index, (name, cells) in enumerate(zip(names, rows, strict=True)):
-            figures = "".join(f" {cell:>{size}}" for cell, size in zip(cells[1:], wide, strict=True))
-            style = styles[index]
+        for name, (_, *cells), style in zip(names, rows, styles, strict=True):
+            figures = "".join(f" {cell:>{size}}" for cell, size in zip(cells, wide, strict=True))
             if stacked:
                 lines.append(line(Span(shorten(name, width - _INDENT), style), indent=_INDENT))
                 lines.append(line(Span(figures[1:], style), indent=2 * _INDENT))

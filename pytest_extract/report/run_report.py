@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -34,20 +34,10 @@ from pytest_extract.regression.gate import (
     interval_text,
     spent_text,
 )
-from pytest_extract.regression.snapshots import CaseKey, FailingField, snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import flaky_fields, rank_variants, suite_pass_hat_k
 from pytest_extract.report.aggregates import VIEWS, ranking_title
-from pytest_extract.report.lines import (
-    NO_VARIANT,
-    Line,
-    Span,
-    Style,
-    Table,
-    line,
-    safe_prose,
-    show,
-    told,
-)
+from pytest_extract.report.lines import NO_VARIANT, Line, Span, Style, Table, line, safe_prose, show, told
 from pytest_extract.report.summary import RunTotals, auto_accept_text, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
@@ -122,7 +112,18 @@ def headline(run: RunReport) -> Headline:
     problems += [f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else []
     doubts = [f"{_count_of_cases(left, run)} not run"] if left else []
     if run.gate == "regression":
-        return _gate_headline(run, problems, doubts)
+        if run.judged is None:
+            return Headline(
+                tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts)
+            )
+        failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged) == EXIT_WORSE
+        unsure = bool(doubts) or run.judged.answer is Answer.UNDECIDED
+        return Headline(
+            tone="bad" if failing else "warn" if unsure else "good",
+            word=str(run.judged.answer),
+            text=next(iter(run.judged.reasons), ""),
+            reasons=(*problems, *doubts),
+        )
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
     what = "failed" if run.gate == "case" else "below their thresholds"
@@ -180,19 +181,6 @@ def _count_of_cases(count: int, run: RunReport) -> str:
     return f"all {total}" if count > 1 else total
 
 
-def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
-    if run.judged is None:
-        return Headline(tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts))
-    failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged) == EXIT_WORSE
-    unsure = bool(doubts) or run.judged.answer is Answer.UNDECIDED
-    return Headline(
-        tone="bad" if failing else "warn" if unsure else "good",
-        word=str(run.judged.answer),
-        text=next(iter(run.judged.reasons), ""),
-        reasons=(*problems, *doubts),
-    )
-
-
 def _passed_text(run: RunReport) -> str:
     if len(run.totals.variants) > 1 and not run.runs:
         return ranking_title(rank_variants(snapshot(run.results)))
@@ -214,7 +202,7 @@ def next_steps(run: RunReport) -> list[str]:
         name, tally = bad[0]
         share = f"{tally.wrong:,} of {tally.total:,} values wrong in {plural(len(tally.cases), 'case')}"
         steps.append(f"Look at `{name}` first: {share}.")
-    if answer is Answer.WORSE and not _compared_variants(run.judged):
+    if run.judged is not None and answer is Answer.WORSE and not _compared_variants(run.judged):
         accept = "`pytest --extract-update-baseline` and commit the baseline"
         steps.append(f"If the change is intended, accept it with {accept}.")
     if answer is Answer.UNDECIDED:
@@ -224,20 +212,19 @@ def next_steps(run: RunReport) -> list[str]:
     return steps
 
 
-def _compared_variants(decision: GateDecision | None) -> list[VariantComparison]:
+def _compared_variants(decision: GateDecision) -> list[VariantComparison]:
     """Return the comparisons of variants with each other, not with a baseline."""
-    variants = () if decision is None else decision.comparison.variants
-    return [variant for variant in variants if variant.before != variant.after]
+    return [variant for variant in decision.comparison.variants if variant.before != variant.after]
 
 
 _BRANCH: Final = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH", "CIRCLE_BRANCH")
 
 
-def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def run_facts(root: Path, arguments: Sequence[str]) -> dict[str, str]:
     """Return name -> value: `command` without secrets; `revision` and `branch` as far as known."""
     command = shlex.join(["pytest", *map(str, arguments)])
     revision = git_line(root, "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= and changes")
-    branch = _first(environment, _BRANCH) or git_line(root, "rev-parse", "--abbrev-ref", "HEAD")
+    branch = _environment(_BRANCH) or git_line(root, "rev-parse", "--abbrev-ref", "HEAD")
     facts = {
         "command": str(current().clean(command).value),
         "revision": revision,
@@ -246,9 +233,9 @@ def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, st
     return {name: value for name, value in facts.items() if value}
 
 
-def repository_root(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
+def repository_root(root: Path) -> Path:
     """Return the folder that a CI service checked the repository out to, by default `root`."""
-    return Path(_first(environment, ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")) or root)
+    return Path(_environment(("GITHUB_WORKSPACE", "CI_PROJECT_DIR")) or root)
 
 
 def written_now() -> str:
@@ -259,33 +246,24 @@ def written_now() -> str:
     return f"{datetime.now(tz=UTC):%Y-%m-%d %H:%M} UTC, pytest-extract {version('pytest-extract')}"
 
 
-def _first(environment: Mapping[str, str], names: Sequence[str]) -> str:
-    return next((environment[name] for name in names if environment.get(name)), "")
+def _environment(names: Sequence[str]) -> str:
+    """Return the first of several variables of the environment that is set."""
+    return next(filter(None, map(os.environ.get, names)), "")
 
 
-class CaseFinder:
-    """Reads the case files of results below one of several folders, each file once."""
+def case_finder(*roots: Path) -> Callable[[CaseResult], Case | None]:
+    """Return what finds the case of a result below one of several folders; None if no file that can be read has it."""
+    schemas = SchemaCache(compile_structure)
 
-    def __init__(self, *roots: Path) -> None:
-        self._roots = roots
-        self._files: dict[str, dict[str, Case]] = {}
-        self._cache = SchemaCache(compile_structure)
+    @cache
+    def cases_of(file: str) -> Mapping[str, Case]:
+        path = next((root / file for root in roots if (root / file).is_file()), None)
+        try:
+            return {case.id: case for case in load_cases(path, cache=schemas).cases} if path is not None else {}
+        except (ExtractError, OSError):
+            return {}
 
-    def __call__(self, result: CaseResult) -> Case | None:
-        """Return the case of a result; None if its file does not have it, or cannot be read."""
-        if result.file not in self._files:
-            self._files[result.file] = self._load(result.file)
-        return self._files[result.file].get(result.case_id)
-
-    def _load(self, file: str) -> dict[str, Case]:
-        for root in self._roots:
-            path = root / file
-            if path.is_file():
-                try:
-                    return {case.id: case for case in load_cases(path, cache=self._cache).cases}
-                except (ExtractError, OSError):
-                    return {}
-        return {}
+    return lambda result: cases_of(result.file).get(result.case_id)
 
 
 MOST_CHANGED: Final = 5
@@ -317,10 +295,7 @@ def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
 
 def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Show a comparison, and below it the decision of the gate; `verbosity` 1 or more shows every row."""
-    return [
-        *changed_lines(decision, width=width, verbosity=verbosity),
-        *verdict_lines(decision, verbosity=verbosity),
-    ]
+    return [*changed_lines(decision, width=width, verbosity=verbosity), *verdict_lines(decision, verbosity=verbosity)]
 
 
 def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
@@ -370,7 +345,10 @@ def _sentence(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownVariant:
-    """What reports show of the comparison of a variant, one below the other; `apart`: cases that are not compared."""
+    """What reports show of the comparison of a variant, one below the other.
+
+    `changes`: those of each kind by field pattern, the most frequent first. `apart`: cases that are not compared.
+    """
 
     title: str
     effects: Sequence[str]
@@ -383,12 +361,17 @@ def shown_variant(variant: VariantComparison, decision: GateDecision, most: int 
     """Return what there is to show of a variant, its tables with at most so many rows; `hint`: what shows all."""
     pairs = plural(sum(row.fields for row in variant.compared), "field")
     by_kind = {kind: variant.of_kind(kind) for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)}
-    by_pattern = {kind: _by_pattern(variant, kind) for kind in (Change.FELL, Change.ROSE, Change.SHIFTED)}
+    changed: dict[Change, dict[str, list[FieldChange]]] = {Change.FELL: {}, Change.ROSE: {}, Change.SHIFTED: {}}
+    for change in variant.fields:
+        if change.kind in changed:
+            changed[change.kind].setdefault(change.pattern, []).append(change)
     return ShownVariant(
         title=f"{plural(len(variant.compared), 'case')}, {pairs} compared",
         effects=[_effect_text(effect) for effect in decision.effects if effect.variant == variant.label],
-        tables=[*_tag_tables(variant, decision, most, hint), *_pattern_tables(variant, decision, most, hint)],
-        changes=[(kind, found) for kind, found in by_pattern.items() if found],
+        tables=_change_tables(variant, decision, most, hint),
+        changes=[
+            (kind, sorted(found.items(), key=lambda each: -len(each[1]))) for kind, found in changed.items() if found
+        ],
         apart=[
             (kind, [f"{row.case}: {row.why}" if row.why else row.case for row in rows])
             for kind, rows in by_kind.items()
@@ -408,18 +391,14 @@ def _variant_lines(variant: VariantComparison, decision: GateDecision, width: in
         yield from table.lines(width)
     for kind, ranked in shown.changes:
         ranks = zip_longest(*(found for _, found in ranked))
-        changes = [change for rank in ranks for change in rank if change is not None]
-        texts = [_change_text(change, width) for change in changes[: most and MOST_CHANGED]]
-        yield from _listing(f"{kind} ({len(changes):,}):", "plain", texts, len(changes), "field")
+        texts = [_change_text(change, width) for rank in ranks for change in rank if change is not None]
+        yield told(f"{kind} ({len(texts):,}):", indent=2)
+        first = first_of(texts, MOST_CHANGED if most else len(texts), "field", _SHOWS_ALL)
+        yield from (told(text, indent=4) for text in first)
     for kind, cases in shown.apart:
         style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
-        yield from _listing(f"{plural(len(cases), 'case')} {kind}:", style, cases[:most], len(cases), "case")
-
-
-def _listing(title: str, style: Style, texts: Sequence[str], of: int, noun: str) -> list[Line]:
-    """Show a title and the first texts below it."""
-    more = [f"… and {plural(of - len(texts), f'more {noun}')}{_SHOWS_ALL}"] if of > len(texts) else []
-    return [told(title, style, indent=2), *(told(text, indent=4) for text in (*texts, *more))]
+        yield told(f"{plural(len(cases), 'case')} {kind}:", style, indent=2)
+        yield from (told(text, indent=4) for text in first_of(cases, most or len(cases), "case", _SHOWS_ALL))
 
 
 def _effect_text(effect: Effect) -> str:
@@ -430,42 +409,36 @@ def _effect_text(effect: Effect) -> str:
     return text
 
 
-def _tag_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
-    """Return how much the cases of each value of each tag changed that the comparison is split by."""
-    tests = {
-        test.name: test for test in decision.tests if test.variant == variant.label and test.subject is Subject.TAG
-    }
+def _change_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
+    """Return how the cases of each value of each tag changed that the comparison is split by, then field patterns."""
+    tests = [test for test in decision.tests if test.variant == variant.label]
+    of_tags = {test.name: test for test in tests if test.subject is Subject.TAG}
     by_tag: dict[str, list[tuple[str, ...]]] = {}
     for each in tag_effects(variant, decision.rules):
-        p = _p_cell(tests.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
-        row = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
-        by_tag.setdefault(each.tag, []).append(row)
-    return [
+        p = _p_cell(of_tags.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
+        cells: tuple[str, ...] = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
+        by_tag.setdefault(each.tag, []).append(cells)
+    tables = [
         Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)
         for tag, rows in by_tag.items()
     ]
-
-
-def _pattern_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
-    """Return a table of the field patterns that changed; none if none did."""
-    moved = [row for row in variant.patterns if row.kind is not Change.UNCHANGED]
-    if not moved:
-        return []
-    tests = {test.pattern: test for test in decision.tests if test.variant == variant.label}
-    rows: list[tuple[str, ...]] = []
+    of_patterns = {test.pattern: test for test in tests}
+    patterns: list[tuple[str, ...]] = []
     styles: list[Style] = []
-    for row in moved:
-        test = tests.get(row.pattern)
-        proved = test is not None and test.significant  # a fall beyond noise: only then has a field regressed
-        rates = (percent(row.before), percent(row.after), f"{row.rose:,}", f"{row.fell:,}")
-        p = _p_cell(test) if row.after < row.before else ""  # the test is of falls
-        cells = (f"{row.fields:,}", *rates, p) if row.fields else ("",) * 6
-        rows.append((row.pattern, "regressed" if proved else str(row.kind), *cells))
-        styles.append("dim" if not row.fields else "bad" if proved else "plain")
+    for row in variant.patterns:
+        if row.kind is not Change.UNCHANGED:
+            test = of_patterns.get(row.pattern)
+            proved = test is not None and test.significant  # a fall beyond noise: only then has a field regressed
+            rates = (percent(row.before), percent(row.after), f"{row.rose:,}", f"{row.fell:,}")
+            p = _p_cell(test) if row.after < row.before else ""  # the test is of falls
+            cells = (f"{row.fields:,}", *rates, p) if row.fields else ("",) * 6
+            patterns.append((row.pattern, "regressed" if proved else str(row.kind), *cells))
+            styles.append("dim" if not row.fields else "bad" if proved else "plain")
     heads = ("field", "change", "fields", "before", "after", "rose", "fell", "p")
-    still = len(variant.patterns) - len(moved)
+    still = len(variant.patterns) - len(patterns)
     notes = [f"{plural(still, 'field')} unchanged"] if still else []
-    return [Table(heads, rows, notes=notes, styles=styles).first(most, "changed field", hint)]
+    changed = Table(heads, patterns, notes=notes, styles=styles).first(most, "changed field", hint)
+    return [*tables, changed] if patterns else tables
 
 
 def _p_cell(test: TestResult | None) -> str:
@@ -473,15 +446,6 @@ def _p_cell(test: TestResult | None) -> str:
     if test is None or not test.beyond_noise:
         return "" if test is None else f">{test.level:g}"
     return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
-
-
-def _by_pattern(variant: VariantComparison, kind: Change) -> list[tuple[str, list[FieldChange]]]:
-    """Return the changes of one kind by field pattern, the most frequent first."""
-    found: dict[str, list[FieldChange]] = {}
-    for change in variant.fields:
-        if change.kind is kind:
-            found.setdefault(change.pattern, []).append(change)
-    return sorted(found.items(), key=lambda item: -len(item[1]))
 
 
 def _change_text(change: FieldChange, width: int) -> str:
@@ -512,10 +476,8 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     count = plural(len(fields), "unsteady field")
     lines = [line(Span("repeats: ", "head"), f"{shares}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST
-    texts = first_of([_flaky_field_text(*field) for field in fields], most, "field", _SHOWS_ALL)
-    return [*lines, *(told(text, indent=2) for text in texts)]
-
-
-def _flaky_field_text(key: CaseKey, path: str, field: FailingField) -> str:
-    variant = f" [{key.variant}]" if key.variant else ""
-    return f"{key.case}{variant} {path}: passed {sum(field.runs)} of {plural(len(field.runs), 'run')}"
+    texts = []
+    for key, path, found in fields:
+        place = f"{key.case} [{key.variant}] {path}" if key.variant else f"{key.case} {path}"
+        texts.append(f"{place}: passed {sum(found.runs)} of {plural(len(found.runs), 'run')}")
+    return [*lines, *(told(text, indent=2) for text in first_of(texts, most, "field", _SHOWS_ALL))]

@@ -10,24 +10,13 @@ from math import fsum
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.aggregate.confidence import CONFIDENCE, AutoAcceptDecision, AutoAcceptTotals, Shown
-from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Spending, Variant
+from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.core.judges import GIVE_A_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import FieldPath, pattern_of
 from pytest_extract.core.words import first_of, listed, number_text, percent, plural, score_number
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
-from pytest_extract.report.lines import (
-    NO_VARIANT,
-    Line,
-    Span,
-    Style,
-    Table,
-    line,
-    prose,
-    safe_prose,
-    shorten,
-    told,
-)
+from pytest_extract.report.lines import NO_VARIANT, Line, Span, Style, Table, line, prose, safe_prose, shorten, told
 
 if TYPE_CHECKING:
     from pytest_extract.core.aggregate.slices import ListRecall, Recall
@@ -50,18 +39,6 @@ def reason_of(result: CaseResult) -> str:
     """Return why a case is not green: the bounds that it misses, or why there is no result."""
     bounds = "; ".join(breach.message for breach in result.breaches)
     return bounds or result.why or result.outcome.text
-
-
-_BESIDE_FIELDS: Final = frozenset(
-    {"max_cost_usd", "max_latency_s", "rules", "rules_held", "grounded", "gold", "known_failures"}
-)
-"""Kinds of bounds that an output can miss in which every field is right."""
-
-
-def other_breaches(result: CaseResult) -> list[Breach]:
-    """Return the missed bounds of a case and of its repeats that its failing fields do not explain."""
-    missed = (*result.breaches, *(breach for attempt in result.attempts for breach in attempt.breaches))
-    return [*dict.fromkeys(breach for breach in missed if breach.what.partition(".")[0] in _BESIDE_FIELDS)]
 
 
 def read_scores(result: CaseResult) -> list[ScoreRecord]:
@@ -122,19 +99,14 @@ def emptiness_text(score: ScoreRecord, *, most: bool = False) -> str:
     return f"{empty:,} of {plural(passed, 'passed field')}" if empty > (passed - empty if most else 0) else ""
 
 
-def mostly_empty(result: CaseResult) -> str | None:
-    """Describe the passes of the first repeat whose passes are mostly empty; None if no repeat is like that."""
-    return next(filter(None, (emptiness_text(score, most=True) for score in read_scores(result))), None)
+def mostly_empty(result: CaseResult) -> str:
+    """Describe the passes of the first repeat whose passes are mostly empty; "" if no repeat is like that."""
+    return next(filter(None, (emptiness_text(score, most=True) for score in read_scores(result))), "")
 
 
 def uncompared_places(result: CaseResult) -> tuple[Mapping[str, int], int]:
     """Return the gold values of a case that no comparison reaches, by pattern, and the number of all of them."""
     return result.uncompared, result.shape.get("leaves", 0)
-
-
-def order_text(lists: int) -> str:
-    """Say that lists of values have the right values in another order."""
-    return f"{plural(lists, 'list stands', 'lists stand')} in another order, not compared"
 
 
 WITHIN: Final = "wrong values within the thresholds"
@@ -183,7 +155,7 @@ _REMARKS: Final[Mapping[str, Callable[[CaseResult], str]]] = {
     "lists in another order, not compared": lambda case: _places_text(
         pattern_of(path) for score in case.scores for path in score.reordered
     ),
-    f"{BY_EMPTINESS}, without a value on either side": lambda case: mostly_empty(case) or "",
+    f"{BY_EMPTINESS}, without a value on either side": mostly_empty,
     "gold values that are compared with nothing": _uncompared_text,
     "fields of which no wrong value fails the case": lambda case: _places_text(case.cannot_fail),
     DRAFTS: lambda case: "draft" if case.draft else "",
@@ -286,21 +258,16 @@ class RunTotals:
         for head, remark in _REMARKS.items():
             if text := remark(result):
                 self.remarks[head][result.nodeid] = text
-        for attempt in result.attempts:
-            if attempt.score is not None:
-                self._add_score(attempt.score, result.nodeid)
+        for score in [attempt.score for attempt in result.attempts if attempt.score is not None]:
+            if score.failure is not None:
+                self.unusable[score.failure.kind] += 1
+            for rule in score.rules:
+                self.rules[rule.name].setdefault(rule.status, []).append(result.nodeid)
+            if score.mistakes:
+                from pytest_extract.core.mistakes import mistake_kinds  # most outputs are right
+
+                self.mistakes.update(kind.replace("_", " ") for kind in mistake_kinds(score))
         self.repeated = self.repeated or len(result.attempts) > 1
-
-    def _add_score(self, score: ScoreRecord, nodeid: str) -> None:
-        """Count the failure, the rules and the mistakes of an output of a case."""
-        if score.failure is not None:
-            self.unusable[score.failure.kind] += 1
-        for rule in score.rules:
-            self.rules[rule.name].setdefault(rule.status, []).append(nodeid)
-        if score.mistakes:
-            from pytest_extract.core.mistakes import mistake_kinds  # most outputs are right
-
-            self.mistakes.update(kind.replace("_", " ") for kind in mistake_kinds(score))
 
 
 _CHANGED: Final = "requests changed"
@@ -320,7 +287,6 @@ def totals_of(results: Iterable[CaseResult]) -> RunTotals:
     return totals
 
 
-_VERY_VERBOSE: Final = " (-vv shows all)"
 _LONGEST_REASON: Final = 300
 _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
@@ -353,33 +319,47 @@ def summary_lines(
     totals = totals_of(results) if totals is None else totals
     lines: list[Line] = []
     if golds:
-        lines.append(_cases_line(totals, expected))
+        parts: list[str | Span] = [Span(plural(totals.cases, "case"), "head")]
+        for outcome, style in _OUTCOME_STYLE.items():
+            if count := totals.outcomes[outcome]:
+                text = plural(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.text}"
+                parts += [", " if len(parts) > 1 else ": ", Span(text, style)]
+        if expected:
+            parts.append(f" ({expected:,} as an xfail mark says)")
+        parts += [f"; {' '.join(measure_text(name, value))}" for name, value in totals.means.items()]
+        lines.append(line(*parts))
         if len(totals.variants) > 1:
             lines += variant_table(totals.variants).lines(width)
-        if fields:
-            most = None if verbosity >= 2 else WORST_FIELDS
-            lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
+        most = None if verbosity >= 2 else WORST_FIELDS
+        bad = worst_patterns(totals.fields)
+        if diffs and most is not None:
+            bad = [each for each in bad if len(each[1].cases) > 1]
+        if fields and bad:
+            table = replace(worst_fields_table(bad), title="worst fields")
+            lines += table.first(most, "field", " (-vv shows all)").lines(width)
         lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width)
     lines += failure_lines(totals, width=width)
-    lines += break_off_lines(results, width=width)
+    if any(array.missing for result in results for score in result.scores for array in score.arrays):
+        from pytest_extract.core.aggregate.slices import list_recalls  # most runs lack no rows
+
+        cut = [f"{_list_name(each)} {_edge_text(each)}" for each in list_recalls(results) if each.edge is not None]
+        for text in first_of(cut, _MOST, "list", " that break off"):
+            lines += prose(text, "warn", indent=0, width=width)
     lines += _rule_lines(totals.rules, width)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += remark_lines(totals.remarks, width=width, verbosity=verbosity)
-    lines += _origin_lines(totals)
+    if 0 < totals.apart.total() < totals.cases:  # headline rates and the regression gate leave them out
+        apart = ", ".join(plural(number, f"{origin} case") for origin, number in totals.apart.items())
+        lines.append(line(Span("not in the rates above", "head"), f": {apart}"))
     if Origin.SYNTHETIC in totals.apart:
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
-    return lines + _money_lines(totals.spending, reruns or Spending(), judge or Spending(), width)
-
-
-def _cases_line(totals: RunTotals, expected: int) -> Line:
-    parts: list[str | Span] = [Span(plural(totals.cases, "case"), "head")]
-    for outcome, style in _OUTCOME_STYLE.items():
-        if count := totals.outcomes[outcome]:
-            text = plural(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.text}"
-            parts += [", " if len(parts) > 1 else ": ", Span(text, style)]
-    if expected:
-        parts.append(f" ({expected:,} as an xfail mark says)")
-    return line(*parts, *(f"; {' '.join(measure_text(name, value))}" for name, value in totals.means.items()))
+    spent = [spending_facts(totals.spending + (reruns or Spending()), reruns or Spending())]
+    if judge is not None and judge.calls:
+        spent.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
+    for facts in filter(None, spent):
+        told = "; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts)
+        lines += prose(told, "plain", indent=0, width=width)
+    return lines
 
 
 def variant_table(variants: Mapping[str, VariantTotals]) -> Table:
@@ -407,14 +387,6 @@ def worst_fields_table(bad: Sequence[tuple[str, PatternCounts]], variants: Seque
 def _wrong_text(statuses: Counter[str]) -> str:
     found = PatternCounts(statuses)
     return f"{found.wrong:,} of {found.total:,} ({percent(found.wrong / found.total)})" if found.total else "-"
-
-
-def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:
-    bad = worst_patterns(fields)
-    if diffs and most is not None:
-        bad = [each for each in bad if len(each[1].cases) > 1]
-    table = replace(worst_fields_table(bad), title="worst fields").first(most, "field", _VERY_VERBOSE)
-    return table.lines(width) if bad else []
 
 
 def _case_name(nodeid: str) -> str:
@@ -455,14 +427,6 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
     return lines
 
 
-def _origin_lines(totals: RunTotals) -> list[Line]:
-    """Count the cases that headline rates and the regression gate leave out, where there are samples."""
-    if not 0 < totals.apart.total() < totals.cases:
-        return []
-    counts = ", ".join(plural(count, f"{origin} case") for origin, count in totals.apart.items())
-    return [line(Span("not in the rates above", "head"), f": {counts}")]
-
-
 def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int) -> list[Line]:
     """Tell of each rule across fields that does not hold in some output, or applies in none."""
     lines = []
@@ -490,14 +454,6 @@ def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, st
     if spent.recorded:
         facts.append(("recorded earlier", plural(spent.recorded, "output"), "nothing spent on them now"))
     return facts
-
-
-def _money_lines(spent: Spending, reruns: Spending, judge: Spending, width: int) -> list[Line]:
-    parts = [spending_facts(spent + reruns, reruns)]
-    if judge.calls:
-        parts.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
-    texts = ["; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts) for facts in parts]
-    return [each for text in texts if text for each in prose(text, "plain", indent=0, width=width)]
 
 
 def _unknown_text(spent: Spending) -> str:
@@ -562,17 +518,6 @@ def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
     return lines
 
 
-def break_off_lines(results: Iterable[CaseResult], *, width: int) -> list[Line]:
-    """Say of each list that breaks off how far it is complete."""
-    if not any(array.missing for result in results for score in result.scores for array in score.arrays):
-        return []
-    from pytest_extract.core.aggregate.slices import list_recalls  # most runs lack no rows
-
-    texts = [f"{_list_name(each)} {_edge_text(each)}" for each in list_recalls(results) if each.edge is not None]
-    shown = first_of(texts, _MOST, "list", " that break off")
-    return [each for text in shown for each in prose(text, "warn", indent=0, width=width)]
-
-
 def list_tables(results: Iterable[CaseResult]) -> list[Table]:
     """Write the recall of rows by position and by length as tables, for the lists that lack the most rows."""
     from pytest_extract.core.aggregate.slices import BOUNDS, list_recalls
@@ -634,7 +579,10 @@ def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
     for name, found in sorted(pairs.items()):
         if name.startswith(_WITHOUT):
             place = FieldPath.parse(name.removeprefix(_WITHOUT))
-            absent[pattern_of(place)] += [_found_and_invented(place, *pair) for pair in found]
+            for present, missing in found:
+                passed = [leaf.passed for score in present.scores for leaf in score.leaves if leaf.path == place]
+                breaches = {breach.what for attempt in missing.attempts for breach in attempt.breaches}
+                absent[pattern_of(place)].append((bool(passed) and all(passed), f"absent.{place}" in breaches))
         else:
             before, after = (fsum(pair[side].means["pass_rate"] for pair in found) / len(found) for side in (0, 1))
             change = f"{100 * (after - before):+.1f} points"
@@ -646,12 +594,6 @@ def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
         Table(("document", "cases", "plain", "altered", "change"), falls, "altered documents: fields right"),
     )
     return [table for table in tables if table.rows]
-
-
-def _found_and_invented(place: FieldPath, present: CaseResult, absent: CaseResult) -> tuple[bool, bool]:
-    found = [leaf.passed for score in present.scores for leaf in score.leaves if leaf.path == place]
-    breaches = (breach for attempt in absent.attempts for breach in attempt.breaches)
-    return bool(found) and all(found), any(breach.what == f"absent.{place}" for breach in breaches)
 
 
 def _count_share(values: Sequence[bool]) -> str:

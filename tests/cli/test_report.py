@@ -21,11 +21,7 @@ from tests.report.runs import GOLD, broken, scored, wrong
 
 SHAPE = {"fields": 3, "breadth": 2, "depth": 4, "arrays": 1, "array_items": 5, "leaves": 6, "values": 6}
 PAID = Attempt(
-    index=0,
-    outcome=Outcome.PASSED,
-    score=score(1.0),
-    cost_usd=0.25,
-    usage=Usage(prompt_tokens=7, completion_tokens=2),
+    index=0, outcome=Outcome.PASSED, score=score(1.0), cost_usd=0.25, usage=Usage(prompt_tokens=7, completion_tokens=2)
 )
 
 
@@ -116,19 +112,12 @@ def test_report_as_json_has_the_values_of_its_tables(call):
     tables = {next(iter(table["rows"][0])): table for table in variant["tables"]}
     f1 = next(row for row in tables["measure"]["rows"] if row["measure"] == "f1")
     assert (f1["mean"], f1["weighted"]) == pytest.approx(((1 + 0.6 + 0) / 3, (1 + 3 * 0.6 + 0) / 6))
-    (outputs,) = tables["outputs"]["rows"]
-    assert outputs == {
-        "outputs": "all",
-        "valid": [3, 4],
-        "pass rate": 0.25,
-        "fields": [1, 4],
-        "on valid": pytest.approx(1 / 3),
-    }
+    rates = {"valid": [3, 4], "pass rate": 0.25, "fields": [1, 4], "on valid": pytest.approx(1 / 3)}
+    assert tables["outputs"]["rows"] == [{"outputs": "all", **rates}]
     assert tables["outputs"]["notes"] == ["not valid: no_json 1"]
     assert tables["depth"]["rows"][1] == {"depth": "5+ (hard)", **dict.fromkeys(DEEPJSON, pytest.approx(0.6))}
-    statuses = {"match": 1, "mismatch": 2, "omission": 0, "hallucination": 0, "undecided": 0}
-    means = {"right": pytest.approx(1 / 3), **dict.fromkeys(("score", "f1"), pytest.approx(2.2 / 3))}
-    assert tables["field"]["rows"][0] == {"field": "a", "values": 3, **statuses, **means}
+    field = tables["field"]["rows"][0]
+    assert (field["match"], field["mismatch"], field["right"]) == (1, 2, pytest.approx(1 / 3))
 
 
 def test_a_run_that_only_broke_is_reported(call):
@@ -159,13 +148,7 @@ def test_the_leaderboard_ranks_variants_of_several_files(call, monkeypatch):
         "2 m/one 3 of 4 25 % 1 of 4 33.3 %",
     ]
     (board,) = call("leaderboard --json run.jsonl r.jsonl").json
-    ranking, columns, rates = (table["rows"] for table in board["tables"])
-    assert [(row["variant"], row["fields right"], row["tied with"]) for row in ranking] == [
-        ("m/two", 1.0, ["m/one"]),
-        ("m/one", pytest.approx(1.6 / 3), ["m/two"]),
-    ]
-    assert [row["cover"] for row in columns] == [1.0, 0.6]
-    assert [row["valid"] for row in rates] == [[5, 5], [3, 4]]
+    assert [row["tied with"] for row in board["tables"][0]["rows"]] == [["m/one"], ["m/two"]]
 
 
 ONE = of_variant("m/one", RUN)
@@ -201,37 +184,22 @@ SYSTEM = "domain cases passed"
         (
             "--by domain",
             [
-                "by domain",
                 f"{SYSTEM} valid pass rate fields on valid f1",
                 "finance, m 2 1 2 of 2 83.3 % 5 of 6 83.3 % 0.9167",
                 "sport, n 1 1 1 of 1 100 % 3 of 3 100 % 1",
             ],
         ),
-        (
-            "--by domain --as sob",
-            [f"{SYSTEM} value faith. json path struct. types perfect", "sport, n 1 1 1 1 1 1 1 1 1"],
-        ),
+        ("--by domain --as sob", [f"{SYSTEM} value faith. json path struct. types perfect", "sport, n" + " 1" * 9]),
         ("--by domain --as deepjsoneval", [f"{SYSTEM} syntax key_match strict", "sport, n 1 1 1 1 1"]),
         ("--by domain --as struct-extract-eval", [f"{SYSTEM} precision recall f1", "sport, n 1 1 1 1 1"]),
         ("--by field", ["total, m 2 50 % 1 1 0 0 0 0.5 0.5"]),
         ("--by type", ["number, m 6 83.3 % 5 1 0 0 0 0.8333 0.8333"]),
-        (
-            "--by failure",
-            ["by failure", "failure count", "wrong value, m 1", "outputs in all, m 2", "outputs in all, n 1"],
-        ),
+        ("--by failure", ["failure count", "wrong value, m 1", "outputs in all, m 2", "outputs in all, n 1"]),
     ],
 )
 def test_report_by_a_tag_or_what_a_value_is(call, words, rows):
     found = call(f"report tagged.jsonl {words}").rows
     assert [row for row in found if row in rows] == rows
-
-
-def test_report_by_a_tag_as_json(call):
-    domain, failure = call("report tagged.jsonl --by domain --by failure --json").json
-    assert (domain["by"], failure["by"]) == ("domain", "failure")
-    first = domain["tables"][0]["rows"][0]
-    assert (first["slice"], first["passed"], first["pass rate"]) == (["finance", "m"], 1, pytest.approx(5 / 6))
-    assert failure["tables"][0]["rows"][0] == {"slice": ["wrong value", "m"], "count": 1}
 
 
 @pytest.mark.parametrize("tag", ["cases", "f1"])
@@ -292,8 +260,8 @@ def test_slices_count_what_broke_and_the_cases_that_the_report_counts(call):
     depth = call("report r.jsonl --by depth", [*of_variant("m", RUN), *of_variant("m", made)])
     origin = call("report r.jsonl --by origin")
     assert ("left out" in depth.err, "left out" in origin.err) == (True, False)
-    totals = [next(row.split()[1] for row in each.rows if row.startswith("(all)")) for each in (depth, origin)]
-    assert 2 * int(totals[0]) == int(totals[1])
+    counted, every = (next(row for row in each.rows if row.startswith("(all)")).split()[1] for each in (depth, origin))
+    assert 2 * int(counted) == int(every)
 
 
 def test_slices_are_sorted_by_their_numbers_of_any_length():
@@ -361,8 +329,6 @@ def test_a_torn_last_line_is_told(call):
 def test_only_runs_of_one_variant_are_shown_over_time(call):
     for name, model in (("monday", "m/one"), ("tuesday", "m/one"), ("other", "m/two")):
         write_results(f"{name}.jsonl", of_variant(model, RUN))
-    over_time = []
-    for names in ("monday.jsonl tuesday.jsonl", "monday.jsonl other.jsonl", "monday.jsonl tuesday.jsonl other.jsonl"):
-        call(f"report {names} -o page.html")
-        over_time.append("Score over runs" in Path("page.html").read_text(encoding="utf-8"))
-    assert over_time == [True, False, False]
+    for names, over_time in (("monday tuesday", True), ("monday other", False), ("monday tuesday other", False)):
+        call(f"report {names.replace(' ', '.jsonl ')}.jsonl -o page.html")
+        assert ("Score over runs" in Path("page.html").read_text(encoding="utf-8")) is over_time

@@ -49,21 +49,16 @@ def test_every_format_tells_of_the_cases(pytester, run, two_cases, args):
     assert "<title>✗ Failed: 1 of 2 cases failed</title>" in page
     assert r"\u003c/pre>\u003cscript>" in page
     assert "</pre><script>" not in page
-    assert page.index("bad.extract.yaml::bad") < page.index("good.extract.yaml::good")
 
     text = text_of(pytester, "out/markdown")
     assert text.startswith("<!-- pytest-extract -->\n## ❌ Failed\n\n- 1 of 2 cases failed\n")
-    assert "2 cases: 1 passed, 1 failed" in text
     assert "<summary><code>bad.extract.yaml::bad</code>: failed</summary>" in text
-    assert "good.extract.yaml" not in text
-    assert re.findall(r"^(`{3,})(?:text)?$", text, re.MULTILINE) == ["```", "```", "````", "````"]
     assert "\x1b" not in page + text
 
     rows = list(csv.DictReader(text_of(pytester, "out/csv").splitlines()))
     vendor = next(row for row in rows if row["case"] == "bad" and row["path"] == "vendor")
     expected = {"status": "mismatch", "score": "0.0", "repeat": "1", "gold": '"ACME GmbH"'}
     assert {key: vendor[key] for key in expected} == expected
-    assert {row["pattern"] for row in rows} == {"vendor", "total", "items[].name", "items[].price"}
     assert sum(row["case"] == "good" for row in rows) == 6
     if os.name != "nt":  # others may read a report; Windows has no such modes
         modes = {(pytester.path / "out" / kind).stat().st_mode for kind in kinds}
@@ -78,14 +73,6 @@ def test_mistakes_in_case_files_are_told(pytester, run, two_cases, args):
     for name in ("r.html", "r.md"):
         assert "1 case file with mistakes" in text_of(pytester, name)
         assert re.search(r"odd\.extract\.yaml:2:1: unknown key .*schma", text_of(pytester, name))
-
-
-def test_a_case_without_values_is_a_row_of_csv(pytester, two_cases, write_extractor):
-    write_extractor("raise ValueError('-2+3 down')")
-    pytester.runpytest("--extract-report=r.csv")
-    rows = csv.DictReader(text_of(pytester, "r.csv").splitlines())
-    found = [(row["case"], row["outcome"], row["path"], row["reason"]) for row in rows]
-    assert found == [(case, "error", "", "ValueError: -2+3 down") for case in ("bad", "good")]
 
 
 def test_by_splits_summary_and_reports(pytester, run, two_cases):

@@ -12,7 +12,7 @@ import pytest
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.report import exports
 from pytest_extract.report.exports import code_quality, csv_table, github_commands, junit_properties, problems_of
-from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root
+from pytest_extract.report.run_report import RunReport, case_finder, repository_root
 from tests.records import field_result, score_record
 from tests.report.runs import GOLD, SCHEMA, broken, case, scored, wrong
 
@@ -34,7 +34,7 @@ def root(tmp_path):
 
 
 def run_of(root, *results, **keys):
-    return RunReport(results=results, find_case=CaseFinder(root), root=root, **keys)
+    return RunReport(results=results, find_case=case_finder(root), root=root, **keys)
 
 
 def problems(root, *results, **keys):
@@ -134,9 +134,8 @@ def test_code_quality_has_an_issue_for_each_case_that_stays_while_the_same_field
     then = issues(root, scored("a", wrong(vendor="y", total=2)), broken("b", "down"))
     other = issues(root, scored("a", TOTAL), broken("b", "down"))
     assert [issue["location"]["path"] for issue in now] == ["cases/gold.json", CASES]
-    prints = [[issue["fingerprint"] for issue in found] for found in (now, then, other)]
-    assert prints[0] == prints[1]
-    assert (prints[0][0] == prints[2][0], prints[0][1] == prints[2][1]) == (False, True)
+    prints, same, others = ([issue["fingerprint"] for issue in found] for found in (now, then, other))
+    assert (prints == same, prints[0] == others[0], prints[1] == others[1]) == (True, False, True)
     assert {(issue["check_name"], issue["severity"]) for issue in now} == {("pytest-extract", "major")}
 
 
@@ -156,21 +155,18 @@ def test_junit_properties_have_measures_cost_tags_and_fields():
     score = scored("a", {"total": 1, "items": GOLD["items"]}).attempts[0].score
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, cost_usd=0.25)
     found = dict(junit_properties(case("a", Outcome.FAILED, attempt, tags={"domain": "mail"})))
-    expected = {
-        "pass_rate": "0.333333",
-        "cost_usd": "0.250000",
-        "tag.domain": "mail",
-        "field.vendor": "1 omission",
-        "field.total": "1 mismatch",
-        "field.items[].name": "2 match",
-    }
+    expected = {"pass_rate": "0.333333", "cost_usd": "0.250000", "tag.domain": "mail", "field.vendor": "1 omission"}
     assert {name: found[f"extract.{name}"] for name in expected} == expected
+    assert found["extract.field.items[].name"] == "2 match"
 
 
-def test_the_root_is_that_of_the_checkout(tmp_path):
-    assert repository_root(tmp_path, {}) == tmp_path
-    assert repository_root(tmp_path, {"GITHUB_WORKSPACE": "/w"}) == Path("/w")
-    assert repository_root(tmp_path, {"CI_PROJECT_DIR": "/b"}) == Path("/b")
+def test_the_root_is_that_of_the_checkout(tmp_path, monkeypatch):
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert repository_root(tmp_path) == tmp_path
+    for name in ("CI_PROJECT_DIR", "GITHUB_WORKSPACE"):
+        monkeypatch.setenv(name, f"/{name}")
+        assert repository_root(tmp_path) == Path(f"/{name}")
 
 
 CELLS = {
@@ -200,7 +196,9 @@ def test_no_cell_of_the_csv_is_a_formula_and_each_can_be_read_anywhere(text):
     assert json.loads(row["gold"]) == text
 
 
-def test_null_in_the_csv_is_no_missing_value():
+def test_null_in_the_csv_is_no_missing_value_and_a_case_without_values_has_a_row():
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(field_result("a", None)))
-    (row,) = csv.DictReader(io.StringIO(csv_table(RunReport(results=[case("c", Outcome.FAILED, attempt)]))))
-    assert (row["gold"], row["extracted"]) == ("null", "")
+    run = RunReport(results=[case("c", Outcome.FAILED, attempt), broken("d", "ValueError: -2+3 down")])
+    null, down = csv.DictReader(io.StringIO(csv_table(run)))
+    assert (null["gold"], null["extracted"]) == ("null", "")
+    assert (down["outcome"], down["path"], down["reason"]) == ("error", "", "ValueError: -2+3 down")

@@ -2,14 +2,15 @@
 
 import pytest
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import Attempt, Outcome
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING
 from pytest_extract.documents import Document
-from pytest_extract.report.findings import findings_of, fold_failures, mistake_text, split_known, value_locations
+from pytest_extract.report.findings import findings_of, mistake_text, split_known, value_locations
 from tests.records import field_result as entry
 from tests.records import score_record
+from tests.report.runs import case
 
 
 @pytest.mark.parametrize(
@@ -50,14 +51,14 @@ from tests.records import score_record
     ],
 )
 def test_wholes_and_rows_in_another_order(entries, folded):
-    assert [(str(item.result.path), item.note, item.stands_for) for item in fold_failures(entries)] == folded
+    assert [(str(item.result.path), item.note, item.stands_for) for item in findings_of(entries)] == folded
 
 
 def test_a_whole_is_put_together_again_and_keeps_where_it_stands():
     entries = [entry("v.a", 1), entry("v.rows[0].x", 2), entry("v.rows[1].x", 3), entry('v["o.k"]', 4)]
-    assert fold_failures(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
+    assert findings_of(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
     inner = [entry("b[-1].y", extracted=1, matched="b[4].y"), entry("b[-1].z", extracted=2), entry("x", 1, 1)]
-    assert [str(item.result.matched) for item in fold_failures(inner)] == ["b[4]"]
+    assert [str(item.result.matched) for item in findings_of(inner)] == ["b[4]"]
 
 
 LEAF = {"type": "string", "x-eval-compare": "exact"}
@@ -94,15 +95,11 @@ def test_rows_moved_by_a_gap_lost_or_invented(gold, extracted, folded):
 
 
 @pytest.mark.parametrize(
-    ("gold", "extracted", "paths"),
-    [
-        ("abcde", "abxe", ["r[2]", "r[3]", "r[4]"]),
-        ("abc", "abcd", ["r[-1]"]),
-        ("abcd", "axyzq", ["r[1]", "r[2]", "r[3]", "r[-1]"]),
-    ],
+    ("gold", "extracted", "rows"),
+    [("abcde", "abxe", [2, 3, 4]), ("abc", "abcd", [-1]), ("abcd", "axyzq", [1, 2, 3, -1])],
 )
-def test_rows_that_no_gap_explains_stay(gold, extracted, paths):
-    assert [str(each.result.path) for each in findings(LEAF, [*gold], [*extracted])] == paths
+def test_rows_that_no_gap_explains_stay(gold, extracted, rows):
+    assert [each.result.path for each in findings(LEAF, [*gold], [*extracted])] == [("r", row) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -131,9 +128,7 @@ def test_a_list_that_breaks_off_stands_in_document_order():
 def test_the_places_of_a_result_are_those_of_failing_fields(tmp_path):
     def places(text, *leaves):
         attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(*leaves))
-        result = CaseResult(
-            nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.FAILED, attempts=(attempt, attempt)
-        )
+        result = case("c", Outcome.FAILED, attempt, attempt)
         return value_locations(result, Document(tmp_path / "a.png") if text is None else Document(text=text))
 
     (tmp_path / "a.png").write_bytes(b"\x89PNG")

@@ -171,32 +171,20 @@ def test_unusable_outputs_and_missed_bounds_without_a_wrong_field_are_causes_bef
     assert "- /a.yaml:2:1: unknown key 'schma'\n" in text
 
 
-def test_the_command_names_all_variants_as_the_ids_of_tests_do():
-    results = [scored(name, wrong(total=1), model=model) for name, model in (("a", "m"), ("b", "m"), ("a", "n"))]
-    ids = " ".join(f"'cases/all.extract.yaml::{each}'" for each in ("a[m]", "b[m]", "a[n]"))
-    assert f"`pytest {ids} --extract-model=m --extract-model=n`\n" in for_agent(*results)
-
-
-def test_the_command_names_the_variants_that_the_ids_of_tests_have(tmp_path):
+def test_the_command_names_all_variants_as_the_ids_of_tests_do_also_of_several_files(tmp_path):
     for day, output in (("monday", GOLD), ("tuesday", wrong(total=1))):
         results = [scored(name, output, model=model) for name, model in (("a", "m"), ("b", "m"), ("a", "n"))]
         write_results(tmp_path / f"{day}.jsonl", results)
-    files = [str(tmp_path / f"{day}.jsonl") for day in ("monday", "tuesday")]
-    main(["report", *files, "-o", f"agent:{tmp_path}/fix.txt"])
+    main(["report", f"{tmp_path}/monday.jsonl", f"{tmp_path}/tuesday.jsonl", "-o", f"agent:{tmp_path}/fix.txt"])
     ids = " ".join(f"'cases/all.extract.yaml::{each}'" for each in ("a[m]", "b[m]", "a[n]"))
-    command = f"`pytest {ids} --extract-model=m --extract-model=n`\n"
-    assert command in (tmp_path / "fix.txt").read_text(encoding="utf-8")
+    for text in (for_agent(*results), (tmp_path / "fix.txt").read_text(encoding="utf-8")):
+        assert f"`pytest {ids} --extract-model=m --extract-model=n`\n" in text
 
 
 @pytest.mark.parametrize(
     ("names", "value", "bad", "shown"),
     [
-        (
-            [f"a_rather_long_name_{index}" for index in range(200)],
-            "x" * 500,
-            200,
-            r"^1\d\d more causes: fix these first",
-        ),
+        ([f"a_rather_long_name_{n}" for n in range(200)], "x" * 500, 200, r"^1\d\d more causes: fix these first"),
         ([f"n{index:02}{'n' * 900}" for index in range(40)], "x", 1, r"^## 1\. `n00n+…n+`: 1 of 1 values wrong"),
     ],
     ids=["many causes", "long names"],

@@ -21,6 +21,7 @@ BAD = [scored("a", GOLD), scored("b", wrong(total=1))]
 DOWN = broken("c", "down")
 VARIANTS = [*BAD, scored("b", wrong(total=1), model="m"), broken("b", "down", model="n")]
 LATER = case("d", Outcome.NOT_RUN, why="the budget is spent")
+EXPECTED, IN_ERROR = {"expected": frozenset({BAD[1].nodeid})}, "1 of 4 cases in error"
 BELOW = "1 of 2 cases below their thresholds"
 REACHED, MISSED = (True, "f1 reaches 0.5"), (False, "pass_rate 0.7 < 0.9")
 
@@ -35,17 +36,9 @@ REACHED, MISSED = (True, "f1 reaches 0.5"), (False, "pass_rate 0.7 < 0.9")
         ([*GOOD, DOWN], {"gate": "none"}, ("bad", "Failed", "1 of 3 cases in error")),
         ([*GOOD, LATER], {}, ("warn", "Not complete", "1 of 3 cases not run")),
         (GOOD, {"mistakes": ["x"]}, ("bad", "Failed", "1 case file with mistakes")),
-        (
-            VARIANTS,
-            {},
-            ("bad", "Failed", "(no model): 1 of 2 cases failed", "m: 1 of 1 case failed", "1 of 4 cases in error"),
-        ),
+        (VARIANTS, {}, ("bad", "Failed", "(no model): 1 of 2 cases failed", "m: 1 of 1 case failed", IN_ERROR)),
         ([], {}, ("warn", "Nothing run", "no case was run")),
-        (
-            BAD,
-            {"expected": frozenset({BAD[1].nodeid})},
-            ("good", "Passed", "1 of 2 cases passed", "1 case not green as an xfail mark says"),
-        ),
+        (BAD, EXPECTED, ("good", "Passed", "1 of 2 cases passed", "1 case not green as an xfail mark says")),
         (BAD, {"gate": "none"}, ("warn", "No gate", "1 of 2 cases passed", BELOW)),
         (BAD, {"gate": "suite", "suite": [REACHED, MISSED]}, ("bad", "Failed", MISSED[1], BELOW)),
         (BAD, {"gate": "suite", "suite": [REACHED]}, ("good", "Passed", "1 of 2 cases passed", BELOW)),
@@ -89,6 +82,7 @@ def test_headline_of_a_comparison(results, inconclusive, told):
 
 RIGHT = {"n": True, "m": True, "k": True}
 M_WRONG = RIGHT | {"m": False}
+DEAD = dict.fromkeys(RIGHT, False)
 FIVE = "(c0, c1, c10, c11, c2 and 7 more)"
 
 
@@ -109,14 +103,14 @@ def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another():
     before = suite(12, RIGHT | {"n": ("2024-01-02", "01/02/2024")})
     after = suite(12, RIGHT | {"n": ("2024-01-02", "2024-01-02"), "m": ("12.50", "1250")})
     text = "\n".join(gate(before, after))
-    assert "12 cases, 36 fields compared (12 shifted)" in text
-    assert "fell (12):\n" in text
-    assert 'invoices/acme.extract.yaml::c0 m: "12.50" -> "1250" (gold "12.50")' in text
-    assert 'invoices/acme.extract.yaml::c0 n: "01/02/2024" -> "2024-01-02" (gold "2024-01-02")' in text
-    assert "rose (12):\n" in text
-    assert text.count("::c") == 10
-    assert text.count("… and 7 more fields (-v shows all)") == 2
-    assert "1 field unchanged" in text
+    for part in (
+        "12 cases, 36 fields compared (12 shifted)",
+        'fell (12):\n    invoices/acme.extract.yaml::c0 m: "12.50" -> "1250" (gold "12.50")',
+        'rose (12):\n    invoices/acme.extract.yaml::c0 n: "01/02/2024" -> "2024-01-02" (gold "2024-01-02")',
+        "1 field unchanged",
+    ):
+        assert part in text
+    assert (text.count("::c"), text.count("… and 7 more fields (-v shows all)")) == (10, 2)
     verbose = gate(before, after, verbosity=1)
     assert sum("::c" in line and " m: " in line for line in verbose) == 12
     assert not any("-v shows all" in line for line in verbose)
@@ -138,21 +132,9 @@ def test_the_verdict_comes_last_and_begins_with_a_sentence():
 @pytest.mark.parametrize(
     ("before", "after", "first"),
     [
-        (
-            suite(70, RIGHT),
-            suite(70, RIGHT),
-            "PASS. fields right 100.0 %, was 100.0 %; no fall found; falls of the mean ",
-        ),
-        (
-            suite(20, RIGHT),
-            fallen(20, 4),
-            "UNDECIDED. fields right 93.3 %, was 100.0 %; m: 80.0 % right, was 100.0 %",
-        ),
-        (
-            suite(4, RIGHT),
-            suite(4, dict.fromkeys(RIGHT, False)),
-            "WORSE. fields right 0.0 %, was 100.0 %; 4 of 4 documents",
-        ),
+        (suite(70, RIGHT), suite(70, RIGHT), "PASS. fields right 100.0 %, was 100.0 %; no fall found; falls of the "),
+        (suite(20, RIGHT), fallen(20, 4), "UNDECIDED. fields right 93.3 %, was 100.0 %; m: 80.0 % right, was 100.0 %"),
+        (suite(4, RIGHT), suite(4, DEAD), "WORSE. fields right 0.0 %, was 100.0 %; 4 of 4 documents"),
         ([], [], "UNDECIDED. nothing was compared, "),
     ],
     ids=["pass", "undecided", "dead", "nothing"],
@@ -169,13 +151,8 @@ def test_a_p_value_is_shown_where_a_fall_is_beyond_noise(fell, cell):
 
 def test_what_is_undecided_says_what_would_decide():
     text = "\n".join(gate(suite(20, RIGHT), fallen(20, 4)))
-    assert (
-        "worse in 4 of 20 documents (c0, c1, c2, c3), better in 0 (p = 0.062 after correction); it may be noise."
-        in text
-    )
-    assert (
-        "  to see if the fall is real, run 4 cases that fell again on both sides: pytest --extract-confirm (16 " in text
-    )
+    assert "better in 0 (p = 0.062 after correction); it may be noise." in text
+    assert "run 4 cases that fell again on both sides: pytest --extract-confirm (16 " in text
 
 
 def test_what_a_suite_can_show_in_words():
@@ -191,23 +168,23 @@ def test_what_else_differs_has_lines_of_its_own():
     runs = [RIGHT, M_WRONG | {"x": INVENTED}, M_WRONG]
     before = [*suite(4, RIGHT), result("a", RIGHT, RIGHT, RIGHT), result("g", RIGHT)]
     after = [*suite(2, RIGHT), make.broken("c2"), result("d", RIGHT), result("a", *runs)]
-    lines = gate(before, [*after, result("g", attempt(RIGHT, failed_gate="schema"))])
-    text = "\n".join(lines)
-    assert "1 case lost:" in text
-    assert "invoices/acme.extract.yaml::c2: now error: ConnectionError: no route" in text
+    text = "\n".join(gate(before, [*after, result("g", attempt(RIGHT, failed_gate="schema"))]))
+    for part in (
+        "1 case lost:\n    invoices/acme.extract.yaml::c2: now error: ConnectionError: no route",
+        "1 case new:",
+        "1 case gone:",
+        "m [100 % -> 33.3 % of the runs]",
+        'x [100 % -> 66.7 % of the runs]: (missing) -> "made up" (gold (missing))',
+        "\n    invoices/acme.extract.yaml::g (schema gate)\n",
+        "\n  (schema gate) ",
+    ):
+        assert part in text
     assert "traceback" not in text
-    assert "1 case new:" in text
-    assert "1 case gone:" in text
-    assert "m [100 % -> 33.3 % of the runs]" in text
-    assert 'x [100 % -> 66.7 % of the runs]: (missing) -> "made up" (gold (missing))' in text
-    assert "    invoices/acme.extract.yaml::g (schema gate)" in lines
-    assert any(line.startswith("  (schema gate) ") for line in lines)
 
 
 def test_variants_are_named():
     both = suite(3, RIGHT, variant=Variant(model="a")) + suite(3, RIGHT, variant=Variant(model="b"))
-    heads = [line for line in gate(both, both) if line.startswith(("[a] 3 cases", "[b] 3 cases"))]
-    assert len(heads) == 2
+    assert [line[:11] for line in gate(both, both) if " compared (" in line] == ["[a] 3 cases", "[b] 3 cases"]
 
 
 def test_hostile_text_does_not_reach_the_terminal():
@@ -226,10 +203,7 @@ def test_the_same_as_json():
     row = next(row for row in variant["patterns"] if row["pattern"] == "m")
     assert (row["fell"], row["before"], row["after"]) == (11, 1.0, pytest.approx(1 / 12))
     first, *_, invented = variant["fields"]
-    assert first["value_before"] == "right"
-    assert "value_before" not in invented
-    assert invented["value_after"] == "made up"
-    assert {case["kind"] for case in variant["cases"]} == {"fell", "lost"}
+    assert (first["value_before"], invented["value_after"], "value_before" in invented) == ("right", "made up", False)
     assert {test["subject"]: test["adjusted"] < 0.05 for test in record["tests"]}["all fields"]
     nothing = judge([], suite(1, RIGHT))
     assert (comparison_record(nothing)["effects"], comparison_record(nothing)["tests"]) == ([], [])

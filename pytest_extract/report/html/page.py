@@ -12,14 +12,13 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import islice
 from string import Template
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
@@ -29,24 +28,16 @@ from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves, places_around, text_digest
 from pytest_extract.core.words import first_of, percent, plural, score_number
 from pytest_extract.documents import Document, DocumentError
+from pytest_extract.documents.evidence import MatchLevel, TextLocation, find_boxes, find_evidence
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
+from pytest_extract.report import diff, run_report, summary
 from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
-from pytest_extract.report.diff import (
-    counts_text,
-    failure_title,
-    finding_difference,
-    finding_notes,
-    offset_of,
-    repeats_text,
-    shown_values,
-)
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.lines import (
     NO_VARIANT,
-    Line,
     Table,
     render_error,
     safe_controls,
@@ -55,41 +46,7 @@ from pytest_extract.report.lines import (
     show,
     text_of,
 )
-from pytest_extract.report.run_report import (
-    ANSWER_STYLE,
-    Headline,
-    RunReport,
-    basis_texts,
-    comparison_title,
-    headline,
-    next_steps,
-    rates_text,
-    repeat_lines,
-    shown_variant,
-)
-from pytest_extract.report.summary import (
-    BY_EMPTINESS,
-    MEASURES,
-    PatternCounts,
-    RunTotals,
-    VariantTotals,
-    altered_tables,
-    auto_accept_lines,
-    failure_lines,
-    list_tables,
-    measure_text,
-    mostly_empty,
-    reason_of,
-    remark_lines,
-    spending_facts,
-    uncompared_places,
-    variant_table,
-    worst_fields_table,
-    worst_patterns,
-)
-
-if TYPE_CHECKING:
-    from pytest_extract.documents.evidence import TextLocation
+from pytest_extract.report.run_report import Headline, RunReport, headline
 
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
@@ -102,6 +59,9 @@ MESSAGE: Final = 1_000
 VALUE_WIDTH: Final = 400
 """Characters shown of a value."""
 _LONGEST_ANCHOR: Final = 48
+_MOST_SENTENCES: Final = 20
+MOST_LISTED: Final = 100
+"""Rows of a table or a list that is no case's; further ones are counted."""
 
 
 def anchor(result: CaseResult) -> str:
@@ -121,6 +81,11 @@ def message(text: str, longest: int = MESSAGE) -> str:
     return safe_prose(shorten(text, longest))
 
 
+def _sentences(texts: Iterable[str], noun: str = "", most: int | None = None) -> list[str]:
+    """Return the first sentences, and one that counts the others."""
+    return first_of([*map(message, texts)], most or _MOST_SENTENCES, noun)
+
+
 def document_text(text: str) -> str:
     """Return a text of several lines without harmful characters, as long as it was: offsets in it stay."""
     safe = safe_controls(text)
@@ -128,11 +93,6 @@ def document_text(text: str) -> str:
         return safe
     longer = [char for char in {*text} if len(safe_controls(char)) > 1]
     return text.translate(dict.fromkeys(map(ord, longer), "\N{REPLACEMENT CHARACTER}"))
-
-
-def styled(line: Line) -> list[Json]:
-    """Return a line as data: a text, or [text, style], for each span."""
-    return [span.text if span.style == "plain" else [span.text, span.style] for span in line]
 
 
 def table_data(table: Table, **more: Json) -> dict[str, Any]:
@@ -147,11 +107,6 @@ def table_data(table: Table, **more: Json) -> dict[str, Any]:
         **more,
     }
 
-
-PageChoice: TypeAlias = Literal["none", "evidence", "all"]
-"""Which pages of PDFs are shown as images."""
-FindCase: TypeAlias = Callable[[CaseResult], Case | None]
-"""Finds the case of a result, with its document; None if it is not there any more."""
 
 MOST_DOCUMENTED: Final = 300
 """Cases that are shown beside their document, the first of the list."""
@@ -206,8 +161,6 @@ class PageDocument:
 
     def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
         """Return the numbers of a value's places among those of the document, and the count of all its places."""
-        from pytest_extract.documents.evidence import find_evidence
-
         if value is MISSING or not self.has_text:
             return [], 0
         if isinstance(value, dict | list):
@@ -224,16 +177,12 @@ class PageDocument:
 
     def _place_of(self, location: TextLocation) -> int:
         """Return the number of a place, the same for all values that are found there, and show its page."""
-        from pytest_extract.documents.evidence import MatchLevel
-
         self.pages.add(location.page or 1)
         place = location._replace(level=MatchLevel.FOLDED, similarity=1.0)
         return self.locations.setdefault(place, len(self.locations))
 
     def places(self) -> list[Json]:
         """Return the places as data: [page, start, end, boxes]; a box is left, top, right and bottom as shares."""
-        from pytest_extract.documents.evidence import find_boxes
-
         try:
             boxes = find_boxes(self.document, [*self.locations])
         except DocumentError:
@@ -247,23 +196,22 @@ class PageDocument:
 class PageDocuments:
     """The documents of the cases on a page, each once: added case by case, worst first, and written at the end."""
 
-    def __init__(self, find_case: FindCase | None, pages: PageChoice) -> None:
-        self._find_case = find_case
-        self._choice = pages
+    def __init__(self, run: RunReport) -> None:
+        self._run = run
         self._by_digest: dict[str, PageDocument] = {}
         self._cases = 0
         self._text_room, self._image_room = MOST_TEXTS, MOST_IMAGE_BYTES
 
     def of_case(self, result: CaseResult) -> PageDocument | str | None:
         """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
-        if self._find_case is None:
+        if self._run.find_case is None:
             return None
         self._cases += 1
         if self._cases > MOST_DOCUMENTED:
             return f"The page shows the documents of {MOST_DOCUMENTED} cases; this one's is left out."
         digest = result.digests.get("document", "")
         try:
-            case = self._find_case(result)
+            case = self._run.find_case(result)
             if case is None:
                 return "The case, and with it its document, is not there any more."
             if case.document.sha256 != digest:
@@ -272,8 +220,8 @@ class PageDocuments:
             return message(str(error))
         return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document))
 
-    def data(self) -> tuple[list[dict[str, Json]], list[str]]:
-        """Return the documents as data, and sentences on what was left out."""
+    def data(self) -> list[dict[str, Json]]:
+        """Return the documents as data."""
         found: list[dict[str, Json]] = []
         for shown in self._by_digest.values():
             pages: list[Json] = []
@@ -286,8 +234,7 @@ class PageDocuments:
                 {"name": shown.name, "kind": shown.kind, "pages": pages, "places": places, "notes": [*shown.notes]}
             )
             shown.document.release()
-        left = self._cases - MOST_DOCUMENTED
-        return found, [f"{plural(left, 'case')} without a document: {MOST_DOCUMENTED} have theirs"] if left > 0 else []
+        return found
 
     def _pages(self, shown: PageDocument) -> list[Json]:
         """Return the pages to show as data, as text where they are no image. Raises DocumentError."""
@@ -302,11 +249,11 @@ class PageDocuments:
             return [{"n": 1, "i": document.data_url}]
         texts = document.pages
         chosen = sorted(shown.pages or {1})
-        if self._choice == "all" or not shown.has_text:  # where the values of a scan stand, nobody knows
+        if self._run.pages == "all" or not shown.has_text:  # where the values of a scan stand, nobody knows
             chosen = [*range(1, len(texts) + 1)]
         elif len(chosen) < len(texts):
             shown.notes[f"{len(chosen):,} of {plural(len(texts), 'page')}: those with a value of the case"] = None
-        if kind == "pdf" and self._choice != "none" and (images := self._images(shown, chosen)):
+        if kind == "pdf" and self._run.pages != "none" and (images := self._images(shown, chosen)):
             return images
         found: list[Json] = []
         for number in chosen if shown.has_text else ():
@@ -362,7 +309,6 @@ MOST_MATCHES: Final = 200
 HEAT_COLUMNS: Final = 100
 """Field patterns of the heat map: those that fail most."""
 _MOST_REPEATS: Final = 5
-_MOST_SENTENCES: Final = 20
 _MOST_ARRAYS: Final = 5
 _MOST_ROWS: Final = 40
 _MOST_COLUMNS: Final = 8
@@ -376,7 +322,7 @@ _LEFT_OUT: Final = "The page is full: this case's fields are left out. The resul
 def case_data(
     results: Sequence[CaseResult],
     worse: Mapping[CaseKey, Mapping[str, FieldChange]],
-    patterns: Sequence[tuple[str, PatternCounts]],
+    patterns: Sequence[tuple[str, summary.PatternCounts]],
     documents: PageDocuments,
     tags: Collection[str] = (),
 ) -> tuple[list[Json], list[str], list[str]]:
@@ -395,10 +341,6 @@ def case_data(
     variants: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         variants.setdefault((result.file, result.case_id), []).append(result)
-    fields: dict[str, list[int]] = {}
-    for index, (_, tally) in enumerate(patterns[:MOST_PATTERNS]):
-        for nodeid in tally.cases:
-            fields.setdefault(nodeid, []).append(index)
     columns = [name for name, _ in patterns[:HEAT_COLUMNS]]
     rows: list[Json] = []
     bodies: list[str] = []
@@ -410,7 +352,7 @@ def case_data(
             matches = room > MOST_CHARACTERS // 2
             body = _body(result, fallen, documents, variants[result.file, result.case_id], matches=matches)
             with_body, with_matches = with_body + 1, with_matches + matches
-        bodies.append(json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+        bodies.append(script_data(body))
         room -= len(bodies[-1])
         rate = result.means.get("pass_rate")
         rows.append(
@@ -420,11 +362,11 @@ def case_data(
                 ORDER.index(result.outcome),
                 labels.index(result.variant.label),
                 len(fallen),
-                "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
+                "" if result.outcome is Outcome.PASSED else message(summary.reason_of(result), _GIST),
                 None if rate is None else round(rate, 6),
                 [[short_name(name), short_name(tag_text(result.tags, name))] for name in result.tags if name in tags],
                 _heat(result, columns),
-                fields.get(result.nodeid, []),
+                [index for index, (_, tally) in enumerate(patterns[:MOST_PATTERNS]) if result.nodeid in tally.cases],
                 sorted(mistakes_of(result)),
             ]
         )
@@ -446,26 +388,27 @@ def mistakes_of(result: CaseResult) -> set[str]:
 
 
 _LETTERS: Final[Mapping[Status, str]] = {
-    Status.MATCH: "m",
     Status.MISMATCH: "x",
     Status.OMISSION: "o",
     Status.HALLUCINATION: "h",
     Status.JUDGE_ERROR: "j",
+    Status.MATCH: "m",
 }
-_WORST: Final = "xohjm"
+"""Letters of the heat map, the worst status first."""
 
 
 def _heat(result: CaseResult, columns: Sequence[str]) -> str:
     """Return a letter for each column of the heat map: the worst status, upper case where all values fail."""
     if any(score.failure is not None and not score.readable for score in result.scores):
         return "!" * len(columns)
-    letters: dict[str, set[str]] = {name: set() for name in columns}
-    for score in result.scores:
-        for item in score.leaves:
-            if item.pattern in letters and item.status in _LETTERS:
-                letters[item.pattern].add(_LETTERS[item.status])
-    worst = (min(found, key=_WORST.index, default=".") for found in letters.values())
-    return "".join(one if "m" in found else one.upper() for one, found in zip(worst, letters.values(), strict=True))
+    found: dict[str, set[Status]] = {name: set() for name in columns}
+    for leaf in (leaf for score in result.scores for leaf in score.leaves if leaf.pattern in found):
+        found[leaf.pattern].add(leaf.status)
+    heat = ""
+    for statuses in found.values():
+        worst = next((letter for status, letter in _LETTERS.items() if status in statuses), ".")
+        heat += worst if Status.MATCH in statuses else worst.upper()
+    return heat
 
 
 # --- the body
@@ -495,11 +438,14 @@ def _body(
         evidence = documents.of_case(result) if any(attempt.score is not None for attempt in listed) else None
         found = evidence if isinstance(evidence, PageDocument) else None
         case = _Shown(result, worse, found, matches)
-        body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
+        bounds = _sentences((breach.message for breach in result.breaches), "bound")
+        if not bounds and result.why and result.outcome is not Outcome.PASSED:
+            bounds = [message(result.why)] if result.why not in {each.error for each in result.attempts} else []
+        body: dict[str, Json] = {"facts": _facts(result), "bounds": bounds}
         if len(result.attempts) > 1:
             left = len(bad) - _MOST_REPEATS
             more = f" {plural(left, 'more repeat')} not green." if left > 0 else ""
-            body["repeats"] = f"{repeats_text(result)}.{more}"
+            body["repeats"] = f"{diff.repeats_text(result)}.{more}"
         body["attempts"] = [_attempt(case, each) for each in listed]
         if evidence is not None:
             body |= {"nodoc": evidence} if found is None else {"doc": found.index}
@@ -527,8 +473,8 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
     for path in wrong:
         found = [each.get(path) for each in leaves]
         gold = next((leaf.gold for leaf in found if leaf is not None and leaf.gold is not MISSING), MISSING)
-        values = ["-" if leaf is None else _variant_text(leaf) for leaf in found]
-        rows.append((path, show(gold, _CELL_WIDTH), *values))
+        cells = [leaf and (show(leaf.extracted, _CELL_WIDTH) if leaf.status in FAILED else "✓") for leaf in found]
+        rows.append((path, show(gold, _CELL_WIDTH), *cells))
     names = [f"{short_name(each.variant.label) or NO_VARIANT}: {each.outcome.text}" for each in shown]
     left = len(variants) - len(shown)
     notes = [f"… and {plural(left, 'more variant')}"] if left else []
@@ -536,31 +482,18 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
     return {"variants": table_data(table)} if rows else {}
 
 
-def _variant_text(leaf: FieldResult) -> str:
-    return show(leaf.extracted, _CELL_WIDTH) if leaf.status in FAILED else "✓"
-
-
-def _missed_bounds(result: CaseResult) -> list[str]:
-    if result.breaches:
-        return first_of([message(breach.message) for breach in result.breaches], _MOST_SENTENCES, "bound")
-    errors = {attempt.error for attempt in result.attempts}
-    if result.why and result.outcome is not Outcome.PASSED and result.why not in errors:
-        return [message(result.why)]
-    return []
-
-
 def _facts(result: CaseResult) -> list[Json]:
     facts = [("case", result.nodeid)]
     if result.variant.label:
         facts.append(("model", result.variant.label))
     means = result.means
-    facts += [measure_text(name, means[name]) for name in MEASURES if name in means]
-    spent = spending_facts(Spending.of([result]), Spending())
+    facts += [summary.measure_text(name, means[name]) for name in summary.MEASURES if name in means]
+    spent = summary.spending_facts(Spending.of([result]), Spending())
     facts += [(name, f"{value} ({note})" if note else value) for name, value, note in spent]
-    if (empty := mostly_empty(result)) is not None:
-        facts.append((BY_EMPTINESS, empty))
+    if empty := summary.mostly_empty(result):
+        facts.append((summary.BY_EMPTINESS, empty))
     if result.uncompared:
-        facts.append(("note", uncompared_text(*uncompared_places(result))))
+        facts.append(("note", uncompared_text(*summary.uncompared_places(result))))
     facts += [(name, tag_text(result.tags, name)) for name in result.tags]
     return [[short_name(name), message(value)] for name, value in facts]
 
@@ -571,12 +504,12 @@ def _attempt(case: _Shown, attempt: Attempt) -> dict[str, Json]:
     data: dict[str, Json] = {}
     if len(result.attempts) > 1:
         data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {attempt.outcome.text}"
-        data["bounds"] = first_of([message(each.message) for each in attempt.breaches], _MOST_SENTENCES, "bound")
+        data["bounds"] = _sentences((each.message for each in attempt.breaches), "bound")
     if attempt.error is not None:
-        data["error"] = "\n".join(first_of([*map(message, attempt.error.splitlines())], _MOST_SENTENCES, "line"))
+        data["error"] = "\n".join(_sentences(attempt.error.splitlines(), "line"))
     if attempt.score is not None:
         data |= _score(case, attempt.score)
-    data["notes"] = first_of([f"Note: {message(note)}" for note in attempt.notes], _MOST_SENTENCES, "note")
+    data["notes"] = _sentences((f"Note: {note}" for note in attempt.notes), "note")
     if attempt.output is not None and attempt.outcome is not Outcome.PASSED:
         data["output"] = _output(attempt)
     return data
@@ -590,7 +523,7 @@ def _output(attempt: Attempt) -> dict[str, Json]:
     start = 0
     data: dict[str, Json] = {}
     if failure is not None and failure.line and isinstance(output, str):
-        at = offset_of(failure, text)
+        at = diff.offset_of(failure, text)
         start = max(0, at - _MOST_OUTPUT // 2)
         data["at"] = at - start
     shown = text[start : start + _MOST_OUTPUT]
@@ -602,7 +535,7 @@ def _output(attempt: Attempt) -> dict[str, Json]:
 
 def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
     if score.failure is not None and not score.readable:
-        return {"gates": [[failure_title(score.failure), message(score.failure.message)]]}
+        return {"gates": [[diff.failure_title(score.failure), message(score.failure.message)]]}
     counted, excused = split_known(score, case.result.known)
     bad = findings_of(counted, mistakes=score.mistakes)
     around = {each for path in case.worse for each in places_around(path)}
@@ -621,7 +554,7 @@ def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
             ),
         ],
         "fields": [_field(case, item, was_right=was_right(item)) for item in first[:MOST_FIELDS]],
-        "counts": f"{counts_text(counted, excused, score)}.",
+        "counts": f"{diff.counts_text(counted, excused, score)}.",
     }
     left = sum(item.stands_for for item in first[MOST_FIELDS:])
     if left:
@@ -646,14 +579,14 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
     `was_right`: in what the run is compared with, it or one of the fields that the finding sums up was right.
     """
     item = finding.result
-    sides = {side: text for side, text, _ in shown_values(item, VALUE_WIDTH)}
+    sides = {side: text for side, text, _ in diff.shown_values(item, VALUE_WIDTH)}
     data: dict[str, Json] = {
         "p": short_name(str(item.path)),
         "s": str(item.status),
         "m": short_name(metric_label(item)),
         "n": [
-            styled(note)
-            for note in finding_notes(finding, finding_difference(item, VALUE_WIDTH), VALUE_WIDTH, cite=True)
+            [span.text if span.style == "plain" else [span.text, span.style] for span in note]
+            for note in diff.finding_notes(finding, diff.finding_difference(item, VALUE_WIDTH), VALUE_WIDTH, cite=True)
         ],
     }
     if sides:
@@ -663,18 +596,13 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
     before = case.worse.get(str(item.path)) if was_right else None
     if before is not None:
         data["b"] = None if before.value_before is MISSING else show(before.value_before, VALUE_WIDTH)
-    return data if case.evidence is None else data | _places(case.evidence, item)
-
-
-def _places(evidence: PageDocument, item: FieldResult) -> dict[str, Json]:
-    """Return where the values stand, and how often; no place at all for one that stands nowhere in the document."""
-    data: dict[str, Json] = {}
-    for key, value in (("eg", item.gold), ("ex", item.extracted)):
-        found, count = evidence.places_of(value)
-        if found:
-            data |= {key: found, f"{key}n": count}
-        elif evidence.has_text and type(value) in (str, int, float) and value != "":
-            data[key] = []
+    if (evidence := case.evidence) is not None:
+        for key, value in (("eg", item.gold), ("ex", item.extracted)):
+            found, count = evidence.places_of(value)
+            if found:
+                data |= {key: found, f"{key}n": count}
+            elif evidence.has_text and type(value) in (str, int, float) and value != "":
+                data[key] = []  # it stands nowhere in the document
     return data
 
 
@@ -696,17 +624,21 @@ def _row_tables(counted: Sequence[FieldResult]) -> tuple[list[dict[str, Json]], 
         at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
         if at is not None:
             arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
-    found: list[tuple[tuple[Step, ...], dict[int, list[FieldResult]], int]] = []
+    tables: list[dict[str, Json]] = []
+    left = 0
     for place, members in arrays.items():
         bad = {row: items for row, items in members.items() if any(item.status in FAILED for item in items)}
-        if bad:
-            found.append((place, bad, len(members)))
-    return [_row_table(*each) for each in found[:_MOST_ARRAYS]], max(len(found) - _MOST_ARRAYS, 0)
+        if bad and len(tables) == _MOST_ARRAYS:
+            left += 1
+        elif bad:
+            tables.append(_row_table(place, bad, len(members)))
+    return tables, left
 
 
 def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]], total: int) -> dict[str, Json]:
     size = len(place) + 1
-    columns = list(dict.fromkeys(str(FieldPath(item.path[size:])) for items in bad.values() for item in items))
+    names = {str(FieldPath(item.path[size:])): None for items in bad.values() for item in items}
+    columns = [*names][:_MOST_COLUMNS]
     rows: list[Json] = []
     for index, items in sorted(bad.items(), key=lambda each: (each[0] < 0, abs(each[0])))[:_MOST_ROWS]:
         matched = next((item.matched for item in items if item.matched and len(item.matched) >= size), None)
@@ -716,32 +648,24 @@ def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]]
         for item in items:
             sides = [None if side is MISSING else show(side, _CELL_WIDTH) for side in (item.gold, item.extracted)]
             cells[str(FieldPath(item.path[size:]))] = [str(item.status), *sides]
-        shown = [cells.get(name) for name in columns[:_MOST_COLUMNS]]
-        rows.append([None if index < 0 else index, None if is_missing else other, shown])
-    left_out = ((total - len(rows), "more row"), (len(columns) - _MOST_COLUMNS, "further field"))
+        rows.append([None if index < 0 else index, None if is_missing else other, [*map(cells.get, columns)]])
+    left_out = ((total - len(rows), "more row"), (len(names) - len(columns), "further field"))
     notes = ", ".join(plural(count, noun) for count, noun in left_out if count > 0)
-    names = [short_name(each) for each in columns[:_MOST_COLUMNS]]
-    return {"p": short_name(str(FieldPath(place))), "c": names, "r": rows, "n": notes}
+    return {"p": short_name(str(FieldPath(place))), "c": [*map(short_name, columns)], "r": rows, "n": notes}
 
 
 # --- the page
 
 Parts: TypeAlias = list[tuple[str, Any]]
 """What a section shows, one below the other: the kind of each part, by which the script draws it, and its content."""
-DRAWN: Final = ("drawn", None)
-"""The part of a section that the page has already."""
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 MOST_VARIANTS: Final = 50
 """Variants in the table and the filter; further ones are counted."""
-_MOST_VARIANT_COLUMNS: Final = 6
-_MOST_MISTAKES: Final = 100
-_MOST_HEAD_REASONS: Final = 20
 _SENTENCE: Final = 300
 _MAIN_REASON: Final = 600
 _TITLE: Final = 120
 _LINE_WIDTH: Final = 400
-_MOST_TAG_VALUES: Final = 100
 
 
 def page(run: RunReport) -> str:
@@ -752,9 +676,11 @@ def page(run: RunReport) -> str:
     """
     head = headline(run)
     style, script = _asset("page.css"), _asset("page.js")
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
     data, bodies, documents = _page_data(run, head)
     told = {
-        "policy": _policy(style, script),
+        "policy": f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'",
         "title": f"{_ICONS[head.tone]} {shorten(f'{head.word}: {head.text}' if head.text else head.word, _TITLE)}",
         "tone": head.tone,
         "icon": _ICONS[head.tone],
@@ -767,7 +693,7 @@ def page(run: RunReport) -> str:
         style=style,
         script=script,
         data=script_data(data),
-        bodies=_scripts("body", map(json_in_script, bodies)),
+        bodies=_scripts("body", bodies),
         documents=_scripts("document", map(script_data, documents)),
     )
 
@@ -782,11 +708,7 @@ def _scripts(kind: str, texts: Any) -> str:
 
 def script_data(value: Any) -> str:
     """Return JSON that can stand in a `script` element: no `<` can end it, no lone surrogate breaks the file."""
-    return json_in_script(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
-
-
-def json_in_script(text: str) -> str:
-    """Escape a JSON text for a `script` element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return safe.encode("utf-8", "replace").decode("utf-8")
 
@@ -800,117 +722,107 @@ def _readable(value: Any) -> Any:
     return [_readable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
 def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str], list[dict[str, Json]]]:
     """Return what the page shows, the bodies of the cases as JSON, and the documents."""
     variants = sorted(run.totals.variants)
-    patterns = worst_patterns(run.totals.fields)
+    patterns = summary.worst_patterns(run.totals.fields)
     worse = fallen_fields(run.judged)
     anchors = {case_key(result): anchor(result) for result in run.results}
-    documents = PageDocuments(run.find_case, run.pages)
-    tags = _filtered_tags(run)
-    rows, bodies, case_limits = case_data(run.results, worse, patterns, documents, tags)
-    shown_documents, document_limits = documents.data()
+    documents = PageDocuments(run)
+    values: dict[str, dict[str, None]] = {}
+    for result in run.results:
+        for name in result.tags:
+            values.setdefault(name, {}).setdefault(tag_text(result.tags, name))
+    tags = {name: sorted(each, key=natural_key) for name, each in values.items() if 1 < len(each) <= MOST_LISTED}
+    rows, bodies, limits = case_data(run.results, worse, patterns, documents, tags)
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
-    slices = [_table(slice_table(each, view=run.view)) for each in run.slices if each.is_known]
-    altered = [_table(table) for table in altered_tables(run.results)]
+    repeats = [text_of(line) for line in run_report.repeat_lines(run.results)] if run.totals.repeated else []
+    remarks = summary.remark_lines(run.totals.remarks, width=_LINE_WIDTH)
+    notes = [text_of(line).strip() for line in (*remarks, *run.lines)]
+    more = [part for part in (("pre", repeats), ("list", notes)) if part[1]]
+    slices = [slice_table(each, view=run.view) for each in run.slices if each.is_known]
     sections: list[tuple[str, str, Parts]] = [
         ("overview", "Overview", _overview(run)),
         ("mistakes", "Mistakes in case files", _mistakes(run)),
         ("ranking", "Ranking", _ranking(run)),
         ("compared", "What changed", compared),
         ("fields", "Fields", _fields(run.totals, variants)),
-        *((name, "", [DRAWN]) for name in ("cases", "heat")),
-        ("slices", "Slices", slices),
-        ("lists", "Lists to the end", [_table(table) for table in list_tables(run.results)]),
-        ("altered", "Altered documents", altered),
-        ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
+        *((name, "", [("drawn", None)]) for name in ("cases", "heat")),  # the page has them already
+        ("slices", "Slices", [*map(_table, slices)]),
+        ("lists", "Lists to the end", [*map(_table, summary.list_tables(run.results))]),
+        ("altered", "Altered documents", [*map(_table, summary.altered_tables(run.results))]),
+        ("more", "Repeats" if run.totals.repeated else "Notes", more),
         ("plots", "Pass rate by size", _size_plots(run.results)),
     ]
+    names, counts = [short_name(variant) or NO_VARIANT for variant in variants], run.totals.outcomes
+    mistakes = Counter(mistake for result in run.results for mistake in mistakes_of(result))
+    models = sorted({result.variant.model for result in run.results if result.variant.model and not run.runs})
+    facts = {**run.facts, "model" if len(models) == 1 else "models": ", ".join(models)}  # a table names runs
     told = {
         "head": {
             "text": shorten(head.text, _MAIN_REASON),
-            "reasons": first_of([shorten(text, _SENTENCE) for text in head.reasons], _MOST_HEAD_REASONS),
-            "steps": [shorten(step, _SENTENCE) for step in next_steps(run)],
-            "facts": [(name, shorten(text, _SENTENCE)) for name, text in (*run.facts.items(), *_models(run)) if text],
+            "reasons": first_of([shorten(text, _SENTENCE) for text in head.reasons], _MOST_SENTENCES),
+            "steps": [shorten(step, _SENTENCE) for step in run_report.next_steps(run)],
+            "facts": [(name, shorten(text, _SENTENCE)) for name, text in facts.items() if text],
         },
         "sections": [section for section in sections if section[2]],
-        "filters": _filters(run, variants, tags, worse=bool(worse)),
+        "filters": {
+            "outcomes": [(str(each), f"{each.text} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]],
+            "variants": [*enumerate(names[:MOST_VARIANTS])],
+            "tags": [(short_name(name), [*map(short_name, each)]) for name, each in tags.items()],
+            "mistakes": [(name, f"{name} ({mistakes[name]:,})") for name in sorted(mistakes)],
+            "worse": bool(worse),
+        },
         "outcomes": [[str(each), each.text, ICONS[each]] for each in ORDER],
-        "variants": [short_name(variant) or NO_VARIANT for variant in variants],
+        "variants": names,
         "patterns": [short_name(name) for name, _ in patterns[:HEAT_COLUMNS]],
-        "limits": [*case_limits, *document_limits],
+        "limits": limits,
     }
-    return {**_readable(told), "rows": rows}, bodies, shown_documents
+    return {**_readable(told), "rows": rows}, bodies, documents.data()
 
 
-def _models(run: RunReport) -> list[tuple[str, str]]:
-    """Return the fact that names the models; none where the variants are runs, which a table names."""
-    models = sorted({result.variant.model for result in run.results if result.variant.model and not run.runs})
-    return [("model" if len(models) == 1 else "models", ", ".join(models))]
-
-
-def _table(table: Any, **more: Any) -> tuple[str, Any]:
-    return "table", table_data(table, **more)
+def _table(table: Table) -> tuple[str, Any]:
+    return "table", table_data(table)
 
 
 def _overview(run: RunReport) -> Parts:
     totals = run.totals
-    hindered = [*failure_lines(totals, width=_LINE_WIDTH)]
-    hindered += auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH)
+    hindered = [*summary.failure_lines(totals, width=_LINE_WIDTH)]
+    hindered += summary.auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH)
     told: Parts = [("list", [text_of(line).strip() for line in hindered])] if hindered else []
     if len(totals.variants) > 1:  # numbers of several variants together are those of none
         return told
     shares = [(str(each), totals.outcomes[each] / totals.cases) for each in ORDER if totals.outcomes[each]]
-    parts: Parts = [("shares", shares), ("tiles", _tiles(run))]
-    if totals.mistakes:
-        counts = sorted(totals.mistakes.items(), key=lambda item: (-item[1], item[0]))
-        parts.append(("kinds", [(kind.replace("_", " "), f"{number:,}") for kind, number in counts]))
-    return parts + told
-
-
-def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
-    """Return the numbers on top: (name, value, class)."""
-    totals = run.totals
-    counts, fields, spent = totals.outcomes, totals.fields.values(), totals.spending + run.reruns
+    fields, spent = totals.fields.values(), summary.spending_facts(totals.spending + run.reruns, run.reruns)
     wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
-    tiles = [(outcome.text, f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
-    tiles += [(*measure_text(name, value), "") for name, value in totals.means.items()]
-    if total:
-        tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
-    for name, value, note in spending_facts(spent, run.reruns):
-        tiles.append((f"{name} ({note})" if note else name, value, ""))
+    tiles = [(each.text, f"{totals.outcomes[each]:,}", str(each)) for each in ORDER if totals.outcomes[each]]
+    tiles += [(*summary.measure_text(name, value), "") for name, value in totals.means.items()]
+    tiles += [("values wrong", f"{wrong:,} of {total:,}", "")] if total else []
+    tiles += [(f"{name} ({note})" if note else name, value, "") for name, value, note in spent]
     if run.judge.calls:
         tiles.append(("judge", plural(run.judge.calls, "call"), ""))
         tiles.append(("cost of the judge", run.judge.cost_text, ""))
-    return tiles
+    parts: Parts = [("shares", shares), ("tiles", tiles)]
+    if totals.mistakes:
+        counts = sorted(totals.mistakes.items(), key=lambda item: (-item[1], item[0]))
+        parts.append(("kinds", [(kind, f"{number:,}") for kind, number in counts]))
+    return parts + told
 
 
 def _mistakes(run: RunReport) -> Parts:
     if not run.mistakes:
         return []
-    folder = f"{run.root.absolute()}{os.sep}"
-    rows = [message(row.replace(folder, "")) for text in run.mistakes for row in text.splitlines()]
+    rows = "\n".join(run.mistakes).replace(f"{run.root.absolute()}{os.sep}", "").splitlines()
     told = "These cases are in no number below: their files could not be read."
-    return [("text", told), ("pre", first_of(rows, _MOST_MISTAKES, "line"))]
+    return [("text", told), ("pre", _sentences(rows, "line", MOST_LISTED))]
 
 
-def _fields(totals: RunTotals, variants: Sequence[str]) -> Parts:
+def _fields(totals: summary.RunTotals, variants: Sequence[str]) -> Parts:
     parts: Parts = []
-    if bad := worst_patterns(totals.fields):
-        table = worst_fields_table(bad, variants[:_MOST_VARIANT_COLUMNS] if len(variants) > 1 else ())
+    if bad := summary.worst_patterns(totals.fields):
+        table = summary.worst_fields_table(bad, variants[:_MOST_VARIANTS] if len(variants) > 1 else ())
         shares = [tally.wrong / tally.total for _, tally in bad[:MOST_PATTERNS]]
         told = "Worst first: by what they lose in score over all cases. The number of cases filters the list of cases."
         parts = [("text", told), ("fields", table_data(table.first(MOST_PATTERNS, "field"), shares=shares))]
@@ -927,53 +839,15 @@ def _ranking(run: RunReport) -> Parts:
     if len(totals.variants) < 2:
         return []
     if run.runs:
-        table = variant_table(totals.variants).first(MOST_VARIANTS, "run")
+        table = summary.variant_table(totals.variants).first(MOST_VARIANTS, "run")
         return [_table(replace(table, columns=("run", *table.columns[1:]))), *_run_plot(totals.variants, run.runs)]
     places = rank_variants(snapshot(run.results))
     table = ranking_table(places, totals.variants).first(MOST_VARIANTS, "variant")
     return [_table(table), *_cost_plot(places)]
 
 
-def _more(run: RunReport) -> Parts:
-    """Return what the repeats show, and further notes of the run."""
-    repeats = repeat_lines(run.results) if run.totals.repeated else []
-    notes = remark_lines(run.totals.remarks, width=_LINE_WIDTH)
-    told = [text_of(line).strip() for line in (*notes, *run.lines)]
-    parts: Parts = [("pre", [text_of(line) for line in repeats])] if repeats else []
-    return [*parts, *([("list", told)] if told else [])]
-
-
-def _filtered_tags(run: RunReport) -> dict[str, list[str]]:
-    """Return the tags that the filter asks for, with their values."""
-    tags: dict[str, dict[str, None]] = {}
-    for result in run.results:
-        for name in result.tags:
-            tags.setdefault(name, {}).setdefault(tag_text(result.tags, name))
-    return {
-        name: sorted(values, key=natural_key) for name, values in tags.items() if 1 < len(values) <= _MOST_TAG_VALUES
-    }
-
-
-def _filters(
-    run: RunReport, variants: Sequence[str], tags: Mapping[str, Sequence[str]], *, worse: bool
-) -> dict[str, Any]:
-    counts = run.totals.outcomes
-    mistakes = Counter(mistake for result in run.results for mistake in mistakes_of(result))
-    return {
-        "outcomes": [(str(each), f"{each.text} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]],
-        "variants": [
-            (index, short_name(variant) or NO_VARIANT) for index, variant in enumerate(variants[:MOST_VARIANTS])
-        ],
-        "tags": [(short_name(name), [*map(short_name, values)]) for name, values in tags.items()],
-        "mistakes": [(name, f"{name} ({mistakes[name]:,})") for name in sorted(mistakes)],
-        "worse": worse,
-    }
-
-
 # --- a comparison with a baseline or between variants: decision, changed fields, uncompared cases
 
-MOST_CHANGED: Final = 100
-"""Rows of each table and list; further ones are counted."""
 MOST_OPEN: Final = 12
 """Changed fields that are listed without a click."""
 MOST_REPEATS: Final = 50
@@ -990,20 +864,20 @@ def fallen_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, 
     return found
 
 
-def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> list[tuple[str, Any]]:
+def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> Parts:
     """Return what the page shows of a comparison, what got worse first; nothing if nothing was compared.
 
     `is_gate`: the regression gate judges the run by it.
     """
     if judged is None:
         return []
-    title = comparison_title(judged, is_gate=is_gate)
+    title = run_report.comparison_title(judged, is_gate=is_gate)
     verdict = {
         "title": message(title[0].upper() + title[1:] if is_gate else title),
         "answer": str(judged.answer),
-        "tone": ANSWER_STYLE[judged.answer],
-        "reasons": _listed([*judged.reasons, *judged.warnings, *judged.advice]),
-        "notes": _listed([*basis_texts(judged), *judged.notes]),
+        "tone": run_report.ANSWER_STYLE[judged.answer],
+        "reasons": _sentences([*judged.reasons, *judged.warnings, *judged.advice], most=MOST_LISTED),
+        "notes": _sentences([*run_report.basis_texts(judged), *judged.notes], most=MOST_LISTED),
     }
     return [
         ("verdict", verdict),
@@ -1011,12 +885,8 @@ def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: 
     ]
 
 
-def _listed(texts: Iterable[str]) -> list[str]:
-    return first_of([*map(message, texts)], MOST_CHANGED)
-
-
 def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
-    shown = shown_variant(variant, decision, MOST_CHANGED)
+    shown = run_report.shown_variant(variant, decision, MOST_LISTED)
     yield "head", f"{short_name(variant.label)}: {shown.title}" if variant.label else shown.title
     if shown.effects:
         yield "list", shown.effects
@@ -1024,18 +894,21 @@ def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: 
     for kind, ranked in shown.changes:
         yield "changes", _changes(kind, ranked, variant.after, anchors)
     for kind, cases in shown.apart:
-        yield "fold", {"title": f"{plural(len(cases), 'case')} {kind}", "parts": [("list", _listed(cases))]}
+        yield (
+            "fold",
+            {"title": f"{plural(len(cases), 'case')} {kind}", "parts": [("list", _sentences(cases, most=MOST_LISTED))]},
+        )
 
 
 def _changes(
     kind: Change, ranked: Sequence[tuple[str, Sequence[FieldChange]]], variant: str, anchors: Anchors
 ) -> dict[str, Any]:
     """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
-    left = sum(len(found) for _, found in ranked[MOST_CHANGED:])
+    left = sum(len(found) for _, found in ranked[MOST_LISTED:])
     return {
         "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
         "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
-        "groups": [_group(pattern, found, variant, anchors) for pattern, found in ranked[:MOST_CHANGED]],
+        "groups": [_group(pattern, found, variant, anchors) for pattern, found in ranked[:MOST_LISTED]],
         "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
     }
 
@@ -1049,7 +922,7 @@ def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: 
         sides = change.gold, change.value_before, change.value_after
         values = ["" if change.path.startswith("(") else show(side, VALUE_WIDTH) for side in sides]  # "(root gate)"
         mistake = "" if change.mistake is None else message(change.mistake.text)
-        rows.append((change.path, case, *values, "; ".join(filter(None, (mistake, rates_text(change))))))
+        rows.append((change.path, case, *values, "; ".join(filter(None, (mistake, run_report.rates_text(change))))))
     left = len(changes) - len(rows)
     notes = [f"and {left:,} more; the cases have them"] if left else []
     heads = ("field", "case", "gold", "before", "now", "mistake")
@@ -1128,12 +1001,12 @@ def _cost_plot(places: Sequence[RankedVariant]) -> Parts:
     return _plot("Quality by cost", "up and to the left is better", label, points, logarithmic=True)
 
 
-def _run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> Parts:
+def _run_plot(variants: Mapping[str, summary.VariantTotals], runs: Sequence[str]) -> Parts:
     """Plot the measures over runs (labels of variants, the first run first)."""
     shown = [label for label in runs if label in variants and variants[label].means]
     points = [
         _Point(at, value, name, f"{short_name(label)}: {name} {score_number(value)}")
-        for name in MEASURES
+        for name in summary.MEASURES
         for at, label in enumerate(shown, start=1)
         if (value := variants[label].means.get(name)) is not None
     ]

@@ -73,7 +73,7 @@ def test_a_comparison_that_is_no_gate_is_named_by_what_it_compares(others, title
 
 
 def test_long_lists_of_changes_are_folded_and_cut(monkeypatch):
-    for name, most in (("MOST_OPEN", 0), ("MOST_REPEATS", 4), ("MOST_CHANGED", 1)):
+    for name, most in (("MOST_OPEN", 0), ("MOST_REPEATS", 4), ("MOST_LISTED", 1)):
         monkeypatch.setattr(page_module, name, most)
     fell = changed(shown(*BASE, *NEW[:7], scored("c7", wrong(total=3, vendor="y"), model="new")), "fell")
     assert not fell["open"]

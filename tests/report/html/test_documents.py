@@ -8,7 +8,7 @@ import pytest
 
 from pytest_extract.documents import Document, pdf
 from pytest_extract.report.html import page as page_module
-from pytest_extract.report.run_report import CaseFinder
+from pytest_extract.report.run_report import case_finder
 from tests.report.html.data import shown
 from tests.report.runs import GOLD, SCHEMA, scored, wrong
 from tests.small_pdf import small_pdf
@@ -32,7 +32,7 @@ def make(tmp_path):
         (tmp_path / "cases/all.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
         digests = {"document": digest or hashlib.sha256(content).hexdigest()}
         results = [scored("a", wrong(total=total), digests=digests, model=model) for model in models]
-        return shown(*results, find_case=CaseFinder(tmp_path), **keys)
+        return shown(*results, find_case=case_finder(tmp_path), **keys)
 
     return run
 
@@ -132,5 +132,5 @@ def test_what_cannot_be_shown_is_told(make, tmp_path):
     found = make("a.txt", TEXT.encode(), digest="0" * 64)
     assert found.bodies[0]["nodoc"] == "The document has changed since the run, so it is not shown."
     assert found.documents == []
-    (gone,) = shown(scored("a", wrong(total=1)), find_case=CaseFinder(tmp_path / "other")).bodies
+    (gone,) = shown(scored("a", wrong(total=1)), find_case=case_finder(tmp_path / "other")).bodies
     assert gone["nodoc"] == "The case, and with it its document, is not there any more."

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome, Spending
-from pytest_extract.core.results import Failure, FailureKind, NamedMistake
+from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.report.html import page as page_module
-from pytest_extract.report.html.page import anchor, document_text, json_in_script
+from pytest_extract.report.html.page import anchor, document_text, script_data
 from tests.records import field_result, score_record
-from tests.report.html.data import shown, texts_in
+from tests.report.html.data import shown
 from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
 
 
@@ -53,14 +53,12 @@ def failed(score=None, *, output=None, name="a", **keys):
 
 def test_only_the_page_s_own_style_and_script_are_allowed():
     text = shown(scored("a", GOLD)).text
-    policy = re.search(r'content="(default-src [^"]*)"', text)
-    assert policy is not None
+    (policy,) = re.findall(r'content="(default-src [^"]*)"', text)
     for tag in ("style", "script"):
-        content = re.search(rf'<{tag}(?: type="module")?>(.*?)</{tag}>', text, re.DOTALL)
-        assert content is not None
-        digest = base64.b64encode(hashlib.sha256(content[1].encode()).digest()).decode()
-        assert f"{tag}-src 'sha256-{digest}'" in html.unescape(policy[1])
-    assert html.unescape(policy[1]).startswith("default-src 'none';")
+        (content,) = re.findall(rf'<{tag}(?: type="module")?>(.*?)</{tag}>', text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in html.unescape(policy)
+    assert html.unescape(policy).startswith("default-src 'none';")
     attributes = Tags(text).attributes
     assert not [name for name, _ in attributes if name.startswith("on") or name == "style"]
     links = {value for name, value in attributes if name in {"src", "href"} and not (value or "").startswith("#")}
@@ -69,7 +67,7 @@ def test_only_the_page_s_own_style_and_script_are_allowed():
 
 @given(st.text())
 def test_data_ends_no_script_and_offsets_stay(text):
-    safe = json_in_script(page_module.script_data([text]))
+    safe = script_data([text])
     assert "<" not in safe
     assert "\u2028" not in safe
     safe.encode("utf-8")
@@ -101,10 +99,8 @@ def test_a_fragment_stays_the_same_and_is_nobody_else_s():
 
 def test_a_failing_field_has_both_values_with_their_differences():
     data = shown(scored("a", wrong(vendor="ACME Gmbh")))
-    field = data.field
-    assert (field["p"], field["s"], field["m"]) == ("vendor", "mismatch", "text")
-    assert (field["g"], field["x"]) == ('"ACME GmbH"', '"ACME Gmbh"')
-    assert field["n"][0] == ["ACME Gmb", ["[H→h]", "mark"]]
+    assert [data.field[key] for key in "psmgx"] == ["vendor", "mismatch", "text", '"ACME GmbH"', '"ACME Gmbh"']
+    assert data.field["n"][0] == ["ACME Gmb", ["[H→h]", "mark"]]
     assert data.attempt["counts"] == "5 values match."
     assert [match[0] for match in data.attempt["matches"]][:2] == ["total", "items[0].name"]
 
@@ -115,12 +111,7 @@ def test_a_named_mistake_stands_at_its_field_and_in_the_filter():
     data = shown(result, scored("b", GOLD))
     assert data.field["n"][0] == [[mistake.text, "mark"]]
     assert data.rows[0].statuses == sorted(["mismatch", mistake.kind.replace("_", " ")])
-    leaves = [field_result(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
-    tenfold = NamedMistake("power_of_ten", (leaves[0].path,), "1,000 times the gold")
-    data = shown(failed(score_record(*leaves, mistakes=(tenfold,))))
-    (kinds,) = data.parts("overview", "kinds")
-    assert [name for name, _ in kinds] == ["(not named)", "power of ten"]
-    assert {name for name, _ in kinds} <= {name for name, _ in data.filters["mistakes"]}
+    assert data.parts("overview", "kinds") == [[[mistake.kind.replace("_", " "), "1"]]]
 
 
 def test_fields_told_in_one_line_have_no_values_and_their_own_past():
@@ -128,23 +119,16 @@ def test_fields_told_in_one_line_have_no_values_and_their_own_past():
     gold = {"a": "Alice", "b": "Bonn Ltd", "c": "Paris", "d": "Dora"}
     before = {**gold, "c": "Dora", "d": "Paris"}
     after = {**before, "a": "Bonn Ltd", "b": "Alice"}
-    results = [
-        scored("x", output, gold=gold, scorer=scorer, model=model)
-        for model, output in (("base", before), ("new", after))
-    ]
+    models = {"base": before, "new": after}
+    results = [scored("x", output, gold=gold, scorer=scorer, model=model) for model, output in models.items()]
     data = shown(*results, judged=evaluate_base(results, "base", Rules()))
     (body,) = [body for row, body in zip(data.rows, data.bodies, strict=True) if row.variant == "new"]
     fields = body["attempts"][0]["fields"]
-    assert [(field["p"], field["m"], field.get("w")) for field in fields] == [
-        ("$", "swapped fields", "right before"),
-        ("$", "swapped fields", None),
+    assert [(field["m"], field.get("w")) for field in fields] == [
+        ("swapped fields", "right before"),
+        ("swapped fields", None),
     ]
-    assert all("g" not in field and "x" not in field for field in fields)
-
-
-def test_letters_that_look_alike_are_named():
-    (_, named) = map(texts_in, shown(scored("a", wrong(vendor="\u0410CME GmbH"))).field["n"])
-    assert "extracted U+0410 CYRILLIC CAPITAL LETTER A" in named
+    assert not any({"g", "x"} & field.keys() for field in fields)
 
 
 def test_a_green_case_shows_what_failed_in_it_and_known_failures_are_told_apart():
@@ -193,25 +177,21 @@ def test_rows_are_shown_as_they_were_matched():
 def test_what_has_no_room_in_a_case_is_counted(monkeypatch):
     for name in ("_MOST_ARRAYS", "_MOST_SENTENCES", "_MOST_VARIANTS", "MOST_FIELDS", "MOST_MATCHES"):
         monkeypatch.setattr(page_module, name, 2)
-    wrong_rows = [field_result(f"list{index}[0].name", "a", "b") for index in range(3)]
-    known = [field_result(f"known{index}", "a", "b") for index in range(3)]
-    right = [field_result(f"right{index}", "a", "a") for index in range(3)]
-    (attempt,) = failed(score_record(*wrong_rows, *known, *right)).attempts
-    attempt = replace(
-        attempt,
-        notes=("one", "two", "three"),
-        breaches=tuple(Breach(what="f1", message=text) for text in ("one", "two", "three")),
-    )
-    names = tuple(f"known{index}" for index in range(3))
-    cases = [case("a", Outcome.FAILED, attempt, attempt, model=f"m{index}", known=names) for index in range(3)]
+    fields = (("list{}[0].name", "b"), ("known{}", "b"), ("right{}", "a"))
+    leaves = [field_result(path.format(index), "a", value) for path, value in fields for index in range(3)]
+    texts = ("one", "two", "three")
+    bounds = tuple(Breach(what="f1", message=text) for text in texts)
+    attempt = replace(failed(score_record(*leaves)).attempts[0], notes=texts, breaches=bounds)
+    known = tuple(f"known{index}" for index in range(3))
+    cases = [case("a", Outcome.FAILED, attempt, attempt, model=f"m{index}", known=known) for index in range(3)]
     data = shown(*cases)
-    body, found = data.bodies[0], data.attempt
+    found = data.attempt
     assert found["notes"] == ["Note: one", "Note: two", "… and 1 more note"]
     assert found["bounds"] == ["one", "two", "… and 1 more bound"]
     assert len(found["rows"]) == 2
     assert found["more_rows"] == "… 1 more list with wrong rows; the results file has them."
     assert [len(found["known"]), found["all_known"], len(found["matches"]), found["all_matches"]] == [2, 3, 2, 3]
-    assert "… and 1 more variant" in body["variants"]["notes"]
+    assert "… and 1 more variant" in data.bodies[0]["variants"]["notes"]
 
 
 # --- the list, the filter, the heat map
@@ -231,11 +211,8 @@ def test_cases_have_what_the_filter_asks_for():
 
 
 def test_cases_alike_stand_in_the_order_of_their_names():
-    assert shown(*(scored(name, GOLD) for name in ("case-10", "case-2", "case-1"))).names == [
-        "case-1",
-        "case-2",
-        "case-10",
-    ]
+    names = ["case-1", "case-2", "case-10"]
+    assert shown(*(scored(name, GOLD) for name in reversed(names))).names == names
 
 
 def test_the_heat_map_has_a_letter_for_each_field():
@@ -297,17 +274,17 @@ def test_models_costs_and_facts_are_told():
     small = scored("a", GOLD, model="small", cost_usd=0.25)
     data = shown(small, judge=Spending(calls=3, cost_usd=0.5), facts=facts, mistakes=["a.yaml:1: no key"])
     told = data.told
-    assert "their files could not be read. pre a.yaml:1: no key" in told
     assert ["cost", "$0.2500"] in data.bodies[0]["facts"]
-    (priced,) = small.attempts
-    unpriced = shown(case("a", Outcome.PASSED, priced, replace(priced, cost_usd=None)))
-    assert ["cost", "$0.2500 (1 call without a known price not counted)"] in unpriced.bodies[0]["facts"]
-    for part in ("judge 3 calls", "cost of the judge $0.5000", "command pytest -q", "revision 0123456789ab"):
+    for part in (
+        "their files could not be read. pre a.yaml:1: no key",
+        "judge 3 calls",
+        "cost of the judge $0.5000",
+        "command pytest -q",
+        "revision 0123456789ab",
+        "model small",
+    ):
         assert part in told
-    assert "model small" in told
-    assert (
-        "models large, small" in shown(small, scored("b", GOLD, model="large"), scored("c", GOLD, model="small")).told
-    )
+    assert "models large, small" in shown(small, scored("b", GOLD, model="large")).told
 
 
 @pytest.mark.parametrize(
@@ -326,15 +303,6 @@ def test_what_to_do_is_told(result, keys, step):
     assert not steps or step in shown(result, **keys).told
 
 
-def test_slices_are_tables():
-    results = [scored("a", GOLD, tags={"domain": "mail"}), scored("b", wrong(total=1), tags={"domain": "scan"})]
-    (table,) = shown(*results, by=["domain", "nothing"]).parts("slices", "table")
-    assert (table["title"], [row[:2] for row in table["rows"]]) == (
-        "by domain",
-        [["mail", "1"], ["scan", "1"], ["(all)", "2"]],
-    )
-
-
 def test_pass_rates_are_plotted_by_size_from_twenty_cases_on():
     results = [
         scored(f"c{size}", wrong(total=size) if size > 5 else GOLD, shape={"values": size, "fields": 3, "depth": 2})
@@ -344,9 +312,8 @@ def test_pass_rates_are_plotted_by_size_from_twenty_cases_on():
     assert plot["title"] == "Pass rate by output size"
     assert plot["text"] == "20 cases; rank correlation -0.38"
     assert "c55: 55, 66.7 %" in [point[3] for point in plot["points"]]
-    assert shown(*results[1:]).parts("plots", "plot") == []
     alike = scored("d", wrong(total=1), shape={"values": 70})
-    assert shown(*results[1:], alike).parts("plots", "plot") == []
+    assert [shown(*results[1:], *more).parts("plots", "plot") for more in ((), (alike,))] == [[], []]
 
 
 def test_runs_are_plotted():
@@ -364,8 +331,7 @@ def test_variants_are_ranked_first_and_never_pooled():
     right = [scored(f"c{index}", GOLD, model="small", cost_usd=0.001) for index in range(12)]
     bad = [scored(f"c{index}", wrong(total=1, vendor="x"), model="large", cost_usd=0.02) for index in range(12)]
     data = shown(*right, *bad, gate="none")
-    assert data.head["text"] == "small is best, beyond noise"
-    assert next(iter(data.sections)) == "ranking"
+    assert (data.head["text"], next(iter(data.sections))) == ("small is best, beyond noise", "ranking")
     (table,) = data.parts("ranking", "table")
     assert [(row[0], row[1], row[5], row[6]) for row in table["rows"]] == [
         (" 1 small", "100 %", "12", "12"),

@@ -27,7 +27,6 @@ from pytest_extract.cases.sources import (
     SourceFile,
     Steps,
     TextRange,
-    TextTarget,
     language_of,
     parse_source,
     reached,
@@ -82,7 +81,7 @@ def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:
     """Whether a text reads back as the source with another value in one place."""
     try:
         read = parse_source(source.path, text, source.language, source.first_line)
-        if read.problems or canonical_json(reached(read.value, steps)) != canonical_json(value):
+        if read.mistakes or canonical_json(reached(read.value, steps)) != canonical_json(value):
             return False
         before, after = (replaced(whole, steps, None) for whole in (source.value, read.value))
         return canonical_json(before) == canonical_json(after)
@@ -367,8 +366,7 @@ def gold_lines_of(path: Path, first_line: int, places: Sequence[Steps]) -> list[
         source = _source(path, first_line, is_line=first_line > 1)[0]  # in the first line are all its places
     except (CaseFileError, StoreError):  # another program has changed it since
         return [first_line] * len(places)
-    found = source.places(TextTarget(place, on_key=True) for place in places)
-    return [found[TextTarget(place, on_key=True)].line for place in places]
+    return [place.line for place in source.places((steps, True) for steps in places)]
 
 
 def gold_source(case: Case) -> SourceFile:

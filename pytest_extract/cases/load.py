@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.edit import review_name
 from pytest_extract.cases.model import (
@@ -38,7 +38,6 @@ from pytest_extract.cases.sources import (
     Mistake,
     SourceFile,
     Steps,
-    TextTarget,
     errors_of,
     is_file,
     mistake_in,
@@ -56,7 +55,7 @@ from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
@@ -81,10 +80,6 @@ class MatchedDocument(NamedTuple):
 
     file: str
     path: str
-
-    def filled(self, text: str) -> str:
-        """Return a text with `{stem}` and `{path}` replaced; other braces stay."""
-        return text.replace("{stem}", PurePosixPath(self.file).stem).replace("{path}", self.path)
 
 
 def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[MatchedDocument]:
@@ -209,10 +204,9 @@ class _Loader:
         if not isinstance(cases, list) or not cases:
             self._tell(source, ("cases",), "`cases` must be a list with at least one case")
             return
-        targets = [TextTarget(("cases", index)) for index in range(len(cases))]
-        places = source.places(targets)
-        for number, (raw, target) in enumerate(zip(cases, targets, strict=True), start=1):
-            yield from self._case(source, target.steps, raw, defaults, f"{self._name}-{number}", places[target].line)
+        places = source.places((("cases", index), False) for index in range(len(cases)))
+        for index, (raw, place) in enumerate(zip(cases, places, strict=True)):
+            yield from self._case(source, ("cases", index), raw, defaults, f"{self._name}-{index + 1}", place.line)
 
     def _dataset(self, source: SourceFile, value: Json, defaults: KeyLayer | None) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
@@ -241,21 +235,22 @@ class _Loader:
         if not isinstance(raw, dict):
             self._tell(source, steps, f"a case is {_A_CASE}, not {json_type(raw)}")
             return
-        begin = len(self.mistakes)
-        settings = case_settings(KeyLayer(source, steps, raw), defaults, self.mistakes)
-        if "documents" in settings.values and len(self.mistakes) == begin and not settings.broken:
+        settings = case_settings(KeyLayer(source, steps, raw), defaults)
+        if "documents" in settings.values and not settings.mistakes and not settings.broken:
             yield from self._case_of_each(settings, line)
-            return
-        name = str(settings.values.get("id", name))
-        other = self._ids.setdefault(name, (line, steps))
-        if other != (line, steps):
-            self._tell(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other[0]}")
-        yield from self._built(settings, name, line, begin)
+        else:
+            name = str(settings.values.get("id", name))
+            other = self._ids.setdefault(name, (line, steps))
+            if other != (line, steps):
+                message = f"the id {name!r} is taken by the case of line {other[0]}"
+                settings.mistakes.append(Mistake(source, (*steps, "id"), message))
+            yield from self._built(settings, name, line)
+        self.mistakes += settings.mistakes
 
-    def _built(self, settings: CaseSettings, name: str, line: int, begin: int) -> Iterator[Case]:
+    def _built(self, settings: CaseSettings, name: str, line: int) -> Iterator[Case]:
         """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
-        case = _CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
-        if case is None or settings.broken or len(self.mistakes) > begin:
+        case = _CaseBuilder(settings, self._cache).build(name, line)
+        if case is None:
             return
         yield case
         if "variants" not in settings.values or self._cache.updates_golds:
@@ -271,38 +266,39 @@ class _Loader:
             message = f"`variants`: the gold has no single value at {each.how!r} to take out"
             if altered is not None:
                 message = f"the id {altered.id!r} is taken; keep one of the variants, or cases, that have it"
-            layer = settings.layer_of("variants")
-            self._tell(layer.source, (*layer.steps, "variants"), message)
+            settings.tell(message, "variants")
 
     def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:
         """Yield a case for each document that the patterns of `documents` match."""
-        layer = settings.layer_of("documents")
-        at = (*layer.steps, "documents")
+        folder = Path(settings.layer_of("documents").source.folder)
         golds: set[str] = set()
         try:
-            for document in matched_documents(Path(layer.source.folder), settings.values["documents"]):
+            for document in matched_documents(folder, settings.values["documents"]):
                 values = {"id": document.path, **settings.values, "document": document.file}
+                stem = PurePosixPath(document.file).stem
                 for key in ("id", "gold"):
                     if isinstance(values.get(key), str):
-                        values[key] = document.filled(values[key])
+                        values[key] = values[key].replace("{stem}", stem).replace("{path}", document.path)
                 name, gold = str(values["id"]), values.get("gold")
                 place = line, (*settings.own.steps, document.file)
-                unfit = checked_value("id", name, at)[1]
+                unfit = checked_value("id", name)[1]
                 is_taken = self._ids.setdefault(name, place) != place
                 if unfit:
-                    self._tell(layer.source, at, f"the id of {document.file} {unfit[0].message}")
+                    settings.tell(f"the id of {document.file} {unfit[0].message}", "documents")
                 elif is_taken or (isinstance(gold, str) and gold in golds):
                     key = "id" if is_taken else "gold"
                     advice = (
                         f"write `{key}` with {{path}}, or give patterns entries of `cases`, each with its own `{key}`"
                     )
                     message = f"{document.file} has the {key} {values[key]!r} of another case; {advice}"
-                    self._tell(layer.source, at, message)
+                    settings.tell(message, "documents")
                 else:
                     golds |= {gold} if isinstance(gold, str) else set()
-                    yield from self._built(replace(settings, values=values), name, line, len(self.mistakes))
+                    of_document = replace(settings, values=values, mistakes=[])
+                    yield from self._built(of_document, name, line)
+                    self.mistakes += of_document.mistakes
         except CaseFileError as error:
-            self._tell(layer.source, at, f"`documents`: {error.message}")
+            settings.tell(f"`documents`: {error.message}", "documents")
 
 
 # --- one case
@@ -330,35 +326,44 @@ class _Gold(NamedTuple):
 
 
 class _CaseBuilder:
-    """Builds one case. Every mistake is added to `mistakes`; a case with one is not built."""
+    """Builds one case. Every mistake is told of in its settings; a case with one is not built."""
 
-    def __init__(self, settings: CaseSettings, cache: SchemaCache, mistakes: list[Mistake]) -> None:
+    def __init__(self, settings: CaseSettings, cache: SchemaCache) -> None:
         self._settings = settings
         self._values = settings.values
         self._cache = cache
-        self._mistakes = mistakes
-        self._begin = len(mistakes)
 
     def build(self, name: str, line: int) -> Case | None:
-        """Return the case, or None after adding every mistake that keeps it from running."""
-        values, own = self._values, self._settings.own
+        """Return the case, or None after telling every mistake that keeps it from running."""
+        values, settings, own = self._values, self._settings, self._settings.own
         self._require()
-        document, schema, gold = self._document(), self._schema(), self._gold()
+        schema, gold = self._schema(), self._gold()
+        document = Document(text=values["text"]) if "text" in values else None
+        if document is None and "document" in values:
+            document = self._read(
+                "document" if "document" in settings.raw else "documents", values["document"], Document
+            )
         prompt = self._read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
         gates = GateConfig.from_json(values.get("gates", {}))
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
-        is_sound = schema is not None and self._schema_holds(schema, gates)
-        draft = gold is not None and self._is_draft(name, gold)
-        uncompared = None
-        if gold is not None and not gold.is_missing:
-            if schema is not None and scorer is not None and not self._cache.updates_golds:
-                if is_sound and gates.schema:
-                    self._check_gold(self._cache.validator(schema), gold)
-                self._check_rules(name, scorer, schema, gold, gates)
-            uncompared = self._uncompared(scorer, gold) if scorer is not None else None
-        if len(self._mistakes) > self._begin or self._settings.invalid:
+        if schema is not None:
+            for problem in self._cache.problems(schema) if gates.schema or not isinstance(schema.value, dict) else ():
+                message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
+                self._tell(schema.source, schema.steps_to(problem.path), message)
+        uncompared, draft = None, False
+        if gold is not None:
+            try:  # the file beside the gold says whether somebody has reviewed it
+                review = review_name(gold.steps, gold.source.first_line, name)
+                draft = not self._cache.review(gold.source.path, review).reviewed
+            except CaseFileError as error:
+                settings.mistakes.append(mistake_in(error))
+            if scorer is not None and schema is not None and not gold.is_missing:
+                if not self._cache.updates_golds:
+                    self._check_gold(name, scorer, schema, gold, gates)
+                uncompared = self._uncompared(scorer, gold)
+        if settings.mistakes or settings.invalid or settings.broken:
             return None
         if document is None or schema is None or scorer is None or gold is None:
             return None  # the defaults that may name them cannot be read
@@ -390,11 +395,7 @@ class _CaseBuilder:
         )
 
     def _tell(self, source: SourceFile, steps: Steps, message: str, *, on_key: bool = False) -> None:
-        self._mistakes.append(Mistake(source, steps, message, on_key))
-
-    def _tell_of_key(self, message: str, *steps: Any, on_key: bool = False) -> None:
-        layer = self._settings.layer_of(*steps)
-        self._tell(layer.source, (*layer.steps, *steps), message, on_key=on_key)
+        self._settings.mistakes.append(Mistake(source, steps, message, on_key))
 
     def _require(self) -> None:
         settings = self._settings
@@ -409,7 +410,7 @@ class _CaseBuilder:
         forms = [form for form in DOCUMENT_FORMS if form in settings.raw]
         if len(forms) > 1:
             both = f"both `{forms[0]}` and `{forms[1]}`"
-            self._tell_of_key(f"the case has {both}; keep one of them", forms[-1], on_key=True)
+            self._settings.tell(f"the case has {both}; keep one of them", forms[-1], on_key=True)
 
     def _place(self, key: str, name: str) -> str:
         return path_from(self._settings.layer_of(key).source.folder, name)
@@ -417,26 +418,19 @@ class _CaseBuilder:
     def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
         """Read the file that a key names; a mistake of the file's own keeps its own place."""
         if _URL.match(name):
-            self._tell_of_key(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+            self._settings.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
             return None
         place = self._place(key, name)
         if not is_file(place):
             can_be_made = key == "gold" and "#/" not in self._values["gold"]
             hint = "; make it with --extract-update-gold=new" if can_be_made else ""
-            self._tell_of_key(no_file(key, Path(place)) + hint, key)
+            self._settings.tell(no_file(key, Path(place)) + hint, key)
             return None
         try:
             return read(place)
         except CaseFileError as error:
-            self._mistakes.append(mistake_in(error))
+            self._settings.mistakes.append(mistake_in(error))
             return None
-
-    def _document(self) -> Document | None:
-        if "text" in self._values:
-            return Document(text=self._values["text"])
-        key = "document" if "document" in self._settings.raw else "documents"
-        name = self._values.get("document")
-        return None if name is None else self._read(key, name, Document)
 
     def _part_of_file(self, key: str) -> tuple[SourceFile, str, Steps] | None:
         """Return the file that a key names, and pointer and place of the part that it means there."""
@@ -448,10 +442,10 @@ class _CaseBuilder:
         if steps is None:
             advice = pointer_advice(source.value, pointer)
             message = f"`{key}`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}"
-            self._tell_of_key(message, key)
+            self._settings.tell(message, key)
             return None
         found = mistakes_around(source, steps)
-        self._mistakes.extend(found)
+        self._settings.mistakes += found
         return None if found else (source, pointer, steps)
 
     def _schema(self) -> SchemaPlace | None:
@@ -478,7 +472,7 @@ class _CaseBuilder:
             )
         else:
             return place
-        self._tell_of_key(message, "schema")
+        self._settings.tell(message, "schema")
         return None
 
     def _gold(self) -> _Gold | None:
@@ -495,33 +489,22 @@ class _CaseBuilder:
         part = self._part_of_file("gold")
         return None if part is None else _Gold(reached(part[0].value, part[2]), part[0], part[2])
 
-    def _is_draft(self, case_id: str, gold: _Gold) -> bool:
-        """Whether nobody has reviewed the gold, as the file beside it says."""
-        try:
-            name = review_name(gold.steps, gold.source.first_line, case_id)
-            return not self._cache.review(gold.source.path, name).reviewed
-        except CaseFileError as error:
-            self._mistakes.append(mistake_in(error))
-            return False
-
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
         how = {key: self._values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}
         try:
             return self._cache.scorer(schema, **how, overrides=self._values.get("overrides", {}))
         except SchemaError as found:
             for error in found.errors:
-                self._tell_of_schema(error, schema)
+                if error.at:
+                    is_override = error.at[0] == "overrides"
+                    place = f"{error.at[1]}: " if is_override else ""
+                    message = f"`{error.at[0]}`: {place}{error.message}"
+                    self._settings.tell(message, *error.at, on_key=is_override)
+                else:
+                    steps = pointer_steps(schema.value, error.pointer) or ()
+                    where = f"at {error.pointer}: " if error.pointer else ""
+                    self._tell(schema.source, schema.steps_to(steps), f"the schema {where}{error.message}")
             return None
-
-    def _tell_of_schema(self, error: SchemaError, schema: SchemaPlace) -> None:
-        if error.at:
-            is_override = error.at[0] == "overrides"
-            place = f"{error.at[1]}: " if is_override else ""
-            self._tell_of_key(f"`{error.at[0]}`: {place}{error.message}", *error.at, on_key=is_override)
-        else:
-            steps = pointer_steps(schema.value, error.pointer) or ()
-            where = f"at {error.pointer}: " if error.pointer else ""
-            self._tell(schema.source, schema.steps_to(steps), f"the schema {where}{error.message}")
 
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         scored = not self._cache.structure_only
@@ -531,19 +514,12 @@ class _CaseBuilder:
             absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
             problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
             if problem is not None:
-                self._tell_of_key(problem, *steps, on_key=steps[-1] != "path")
+                self._settings.tell(problem, *steps, on_key=steps[-1] != "path")
         for name in self._values.get("thresholds", {}).get("measures", {}) if scored else ():
             if name not in scorer.measures:
                 known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
                 message = f"no measure of the project is called {name!r}{known}"
-                self._tell_of_key(message, "thresholds", "measures", name, on_key=True)
-
-    def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
-        problems = self._cache.problems(schema)
-        for problem in problems if gates.schema or not isinstance(schema.value, dict) else ():
-            message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
-            self._tell(schema.source, schema.steps_to(problem.path), message)
-        return not problems
+                self._settings.tell(message, "thresholds", "measures", name, on_key=True)
 
     def _uncompared(self, scorer: Scorer, gold: _Gold) -> Uncompared | None:
         """Return the gold values that no comparison reaches; a mistake where they are most of the gold."""
@@ -553,8 +529,17 @@ class _CaseBuilder:
             self._tell(gold.source, (*gold.steps, *found.first), f"{found}; {ALLOW_UNCOMPARED}", on_key=True)
         return found
 
-    def _check_rules(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
-        """Add a mistake for each rule across fields that the gold breaks, at the place of the rule."""
+    def _check_gold(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
+        """Hold the gold against a sound schema, and against the rules across fields, which are told at their place."""
+        errors: Sequence[Violation] = ()
+        validator = self._cache.validator(schema)
+        if gates.schema and not self._cache.problems(schema) and not validator.is_valid(gold.value):
+            errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
+        more = f"; there are more than the {GOLD_ERRORS} that are listed" if len(errors) > GOLD_ERRORS else ""
+        for number, error in enumerate(errors[:GOLD_ERRORS]):
+            hint = "" if number else f"{more}; {ACCEPT_GOLD}"
+            message = f"the gold does not satisfy its schema at {error.path}: {error.message}{hint}"
+            self._tell(gold.source, (*gold.steps, *error.path), message)
         is_measured = "rules_held" in self._values.get("thresholds", {})
         if gates.rules is False or (gates.rules is None and is_measured):
             return
@@ -568,17 +553,7 @@ class _CaseBuilder:
             if rule.of_schema:
                 self._tell(schema.source, schema.steps_to((RULES_KEYWORD, rule.index)), message)
             else:
-                self._tell_of_key(f"`rules`: {message}", "rules", rule.index)
-
-    def _check_gold(self, validator: Validator, gold: _Gold) -> None:
-        if validator.is_valid(gold.value):
-            return
-        errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
-        more = f"; there are more than the {GOLD_ERRORS} that are listed" if len(errors) > GOLD_ERRORS else ""
-        for number, error in enumerate(errors[:GOLD_ERRORS]):
-            hint = "" if number else f"{more}; {ACCEPT_GOLD}"
-            message = f"the gold does not satisfy its schema at {error.path}: {error.message}{hint}"
-            self._tell(gold.source, (*gold.steps, *error.path), message)
+                self._settings.tell(f"`rules`: {message}", "rules", rule.index)
 
 
 _NAMES_OF_FIELDS: Final = ("thresholds.fields.*", "auto_accept.fields.*", "accept.*", "absent.*", "evidence.*")

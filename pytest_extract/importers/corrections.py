@@ -53,7 +53,7 @@ def _record(folder: Path, number: int, row: Mapping[str, Any], root: str) -> Rec
         raise ConfigError(f"a correction has {needed}")
     keys = {key: row[key] for key in ("id", "document", "text", "schema", "question", "tags") if key in row}
     for key, value in keys.items():
-        for mistake in checked_value(key, value, (key,))[1]:
+        for mistake in checked_value(key, value)[1]:
             raise ConfigError(mistake.text())
     schema, output = row["schema"], row.get("output")
     if isinstance(schema, str):

@@ -6,6 +6,7 @@ are made: the same case on an altered document.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +31,6 @@ from pytest_extract.cases.schemas import (
     SchemaCache,
     SchemaPlace,
     field_problem,
-    mistakes_around,
     values_at,
     wrapped_schema,
 )
@@ -56,7 +56,7 @@ from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator, Violation
-from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
 
@@ -128,91 +128,92 @@ def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
     A mistake keeps only its own case from running; one in `defaults` keeps the cases that use what is wrong.
     `cache` holds what files share; hand the same one to every call of a collection. No document is opened.
     """
-    loader = _Loader(path, SchemaCache() if cache is None else cache)
     try:
         source = read_source(path, "yaml")
     except CaseFileError as error:
         return LoadedFile(path, (), (error,))
-    cases = tuple(loader.load(source))
-    return LoadedFile(path, cases, errors_of(loader.mistakes, path) if loader.mistakes else ())
+    loader = _Loader(source, SchemaCache() if cache is None else cache)
+    cases = tuple(loader.load())
+    return LoadedFile(path, cases, errors_of(loader.mistakes, path))
 
 
 class _Loader:
     """Loads one case file."""
 
-    def __init__(self, path: Path, cache: SchemaCache) -> None:
-        self.mistakes: list[Mistake] = []
-        self._name = case_name(path)
+    def __init__(self, source: SourceFile, cache: SchemaCache) -> None:
+        self.mistakes = [*source.mistakes]
+        self._source = source
+        self._name = case_name(source.path)
         self._cache = cache
+        self._defaults: KeyLayer | None = None
         self._ids: dict[str, tuple[int, Steps]] = {}
 
-    def load(self, source: SourceFile) -> Iterator[Case]:
+    def load(self) -> Iterator[Case]:
         """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
-        root = source.value
-        self.mistakes += source.mistakes
+        root = self._source.value
         if not isinstance(root, dict):
             found = "an empty file" if root is None else json_type(root)
-            self._tell(source, (), f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
+            self._tell(f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
             return
-        defaults = None
         if root.get("defaults") is not None:
-            defaults = self._defaults(source, root["defaults"])
-            if defaults is None:
+            self._defaults = self._read_defaults(root["defaults"])
+            if self._defaults is None:
                 return
-        if any(not mistake.steps for mistake in source.mistakes):
+        if not all(mistake.steps for mistake in self._source.mistakes):
             return
         forms = [key for key in ("cases", "dataset") if key in root]
         for key in root.keys() - {*FILE_KEYS} if forms else ():
             hint = "; put it under `defaults`" if key in case_keys() else nearest(key, FILE_KEYS)
-            self._tell(source, (key,), f"{key!r} cannot stand beside `{forms[0]}`{hint}", on_key=True)
+            self._tell(f"{key!r} cannot stand beside `{forms[0]}`{hint}", key, on_key=True)
         if len(forms) > 1:
-            self._tell(source, ("dataset",), "has both `cases` and `dataset`; keep one", on_key=True)
-        elif "cases" in root:
-            yield from self._cases(source, root["cases"], defaults)
+            self._tell("has both `cases` and `dataset`; keep one", "dataset", on_key=True)
         elif "dataset" in root:
-            yield from self._dataset(source, root["dataset"], defaults)
+            yield from self._dataset(root["dataset"])
+        elif "cases" not in root:
+            keys = {key: value for key, value in root.items() if key not in FILE_KEYS}
+            yield from self._case(KeyLayer(self._source, (), keys), self._name, 1)
+        elif isinstance(cases := root["cases"], list) and cases:
+            places = self._source.places((("cases", index), False) for index in range(len(cases)))
+            for index, (raw, place) in enumerate(zip(cases, places, strict=True)):
+                own = KeyLayer(self._source, ("cases", index), raw)
+                yield from self._case(own, f"{self._name}-{index + 1}", place.line)
         else:
-            own = {key: value for key, value in root.items() if key not in FILE_KEYS}
-            yield from self._case(source, (), own, defaults, self._name, 1)
+            self._tell("`cases` must be a list with at least one case", "cases")
 
-    def _tell(self, source: SourceFile, steps: Steps, message: str, *, on_key: bool = False) -> None:
-        self.mistakes.append(Mistake(source, steps, message, on_key))
+    def _tell(self, message: str, *steps: Step, on_key: bool = False) -> None:
+        self.mistakes.append(Mistake(self._source, steps, message, on_key))
 
-    def _tell_unread(self, error: CaseFileError, source: SourceFile, key: str, path: str) -> None:
+    def _tell_unread(self, error: CaseFileError, key: str, path: str) -> None:
         """Tell of a file that cannot be read: its own mistake, or that it is not there."""
-        self.mistakes.append(mistake_in(error) if is_file(path) else Mistake(source, (key,), no_file(key, Path(path))))
+        if is_file(path):
+            self.mistakes.append(mistake_in(error))
+        else:
+            self._tell(no_file(key, Path(path)), key)
 
-    def _defaults(self, source: SourceFile, value: Json) -> KeyLayer | None:
+    def _read_defaults(self, value: Json) -> KeyLayer | None:
         """Return the defaults, or None where they cannot be used: each case may lack what they hold."""
-        steps: Steps = ("defaults",)
+        layer = KeyLayer(self._source, ("defaults",), value)
         if isinstance(value, str):
-            path = path_from(source.folder, value)
+            path = path_from(self._source.folder, value)
             try:
-                source, steps = self._cache.defaults(path), ()
+                source = self._cache.defaults(path)
             except CaseFileError as error:
-                self._tell_unread(error, source, "defaults", path)
+                self._tell_unread(error, "defaults", path)
                 return None
             self.mistakes += source.mistakes
-            value = source.value
-        if isinstance(value, dict):
-            return KeyLayer(source, steps, value)
-        message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
-        self._tell(source, steps, message)
+            layer = KeyLayer(source, (), source.value)
+        if isinstance(layer.raw, dict):
+            return layer
+        wanted = "a mapping of case keys, or the path of a YAML file"
+        message = f"`defaults` must be {wanted}, not {json_type(layer.raw)}"
+        self.mistakes.append(Mistake(layer.source, layer.steps, message))
         return None
 
-    def _cases(self, source: SourceFile, cases: Json, defaults: KeyLayer | None) -> Iterator[Case]:
-        if not isinstance(cases, list) or not cases:
-            self._tell(source, ("cases",), "`cases` must be a list with at least one case")
-            return
-        places = source.places((("cases", index), False) for index in range(len(cases)))
-        for index, (raw, place) in enumerate(zip(cases, places, strict=True)):
-            yield from self._case(source, ("cases", index), raw, defaults, f"{self._name}-{index + 1}", place.line)
-
-    def _dataset(self, source: SourceFile, value: Json, defaults: KeyLayer | None) -> Iterator[Case]:
+    def _dataset(self, value: Json) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
-            self._tell(source, ("dataset",), f"`dataset` must be the path of a JSONL file, not {json_type(value)}")
+            self._tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
             return
-        path = path_from(source.folder, value)
+        path = path_from(self._source.folder, value)
         is_empty = True
         try:
             for number, line in source_lines(Path(path)):
@@ -221,29 +222,28 @@ class _Loader:
                     self.mistakes.append(mistake_in(line))
                 else:
                     self.mistakes += line.mistakes
-                    yield from self._case(line, (), line.value, defaults, f"{self._name}-{number}", number)
+                    yield from self._case(KeyLayer(line, (), line.value), f"{self._name}-{number}", number)
         except CaseFileError as error:
-            self._tell_unread(error, source, "dataset", path)
+            self._tell_unread(error, "dataset", path)
             return
         if is_empty:
             message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
-            self._tell(source, ("dataset",), message)
+            self._tell(message, "dataset")
 
-    def _case(
-        self, source: SourceFile, steps: Steps, raw: Json, defaults: KeyLayer | None, name: str, line: int
-    ) -> Iterator[Case]:
-        if not isinstance(raw, dict):
-            self._tell(source, steps, f"a case is {_A_CASE}, not {json_type(raw)}")
+    def _case(self, own: KeyLayer, name: str, line: int) -> Iterator[Case]:
+        if not isinstance(own.raw, dict):
+            message = f"a case is {_A_CASE}, not {json_type(own.raw)}"
+            self.mistakes.append(Mistake(own.source, own.steps, message))
             return
-        settings = case_settings(KeyLayer(source, steps, raw), defaults)
+        settings = case_settings(own, self._defaults)
         if "documents" in settings.values and not settings.mistakes and not settings.broken:
             yield from self._case_of_each(settings, line)
         else:
             name = str(settings.values.get("id", name))
-            other = self._ids.setdefault(name, (line, steps))
-            if other != (line, steps):
+            other = self._ids.setdefault(name, (line, own.steps))
+            if other != (line, own.steps):
                 message = f"the id {name!r} is taken by the case of line {other[0]}"
-                settings.mistakes.append(Mistake(source, (*steps, "id"), message))
+                settings.mistakes.append(Mistake(own.source, (*own.steps, "id"), message))
             yield from self._built(settings, name, line)
         self.mistakes += settings.mistakes
 
@@ -412,15 +412,12 @@ class _CaseBuilder:
             both = f"both `{forms[0]}` and `{forms[1]}`"
             self._settings.tell(f"the case has {both}; keep one of them", forms[-1], on_key=True)
 
-    def _place(self, key: str, name: str) -> str:
-        return path_from(self._settings.layer_of(key).source.folder, name)
-
     def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
         """Read the file that a key names; a mistake of the file's own keeps its own place."""
         if _URL.match(name):
             self._settings.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
             return None
-        place = self._place(key, name)
+        place = path_from(self._settings.layer_of(key).source.folder, name)
         if not is_file(place):
             can_be_made = key == "gold" and "#/" not in self._values["gold"]
             hint = "; make it with --extract-update-gold=new" if can_be_made else ""
@@ -432,9 +429,10 @@ class _CaseBuilder:
             self._settings.mistakes.append(mistake_in(error))
             return None
 
-    def _part_of_file(self, key: str) -> tuple[SourceFile, str, Steps] | None:
-        """Return the file that a key names, and pointer and place of the part that it means there."""
-        name, pointer = path_and_pointer(self._values[key], lambda name: is_file(self._place(key, name)))
+    def _part_of_file(self, key: str) -> tuple[SourceFile, Steps] | None:
+        """Return the file that a key names, and the place of the part that it means there."""
+        folder = self._settings.layer_of(key).source.folder
+        name, pointer = path_and_pointer(self._values[key], lambda name: is_file(path_from(folder, name)))
         source = self._read(key, name, self._cache.source)
         if source is None:
             return None
@@ -444,9 +442,10 @@ class _CaseBuilder:
             message = f"`{key}`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}"
             self._settings.tell(message, key)
             return None
-        found = mistakes_around(source, steps)
+        # no part that is wrong, or stands in one that is, is used
+        found = [each for each in source.mistakes if all(map(operator.eq, each.steps, steps))]
         self._settings.mistakes += found
-        return None if found else (source, pointer, steps)
+        return None if found else (source, steps)
 
     def _schema(self) -> SchemaPlace | None:
         value = self._values.get("schema")
@@ -454,11 +453,11 @@ class _CaseBuilder:
             return None
         if not isinstance(value, str):
             layer = self._settings.layer_of("schema")
-            return self._cache.inline_schema(layer.source, (*layer.steps, "schema"))
+            return self._cache.schema(layer.source, (*layer.steps, "schema"))
         part = self._part_of_file("schema")
-        place = None if part is None else self._cache.schema_in(*part[:2])
-        if place is None:
+        if part is None:
             return None
+        place = self._cache.schema(part[0], (), part[1])
         from pytest_extract.schema_tools.resolve import is_gemini
 
         inner = wrapped_schema(place.value)
@@ -483,11 +482,11 @@ class _CaseBuilder:
             layer = self._settings.layer_of("gold")
             return _Gold(value, layer.source, (*layer.steps, "gold"))
         if self._cache.updates_golds == "new" and not _URL.match(value) and "#/" not in value:
-            path = Path(self._place("gold", value))
+            path = Path(path_from(self._settings.layer_of("gold").source.folder, value))
             if not path.exists():
                 return _Gold(None, SourceFile(path), (), is_missing=True)
         part = self._part_of_file("gold")
-        return None if part is None else _Gold(reached(part[0].value, part[2]), part[0], part[2])
+        return None if part is None else _Gold(reached(part[0].value, part[1]), *part)
 
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
         how = {key: self._values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}

@@ -19,7 +19,6 @@ from urllib.parse import unquote
 from pytest_extract.cases.edit import REVIEWED, GoldReview, read_reviews, review_path
 from pytest_extract.cases.model import Prompt
 from pytest_extract.cases.sources import (
-    Mistake,
     SourceFile,
     Steps,
     path_from,
@@ -411,33 +410,30 @@ class SchemaCache:
         path = review_path(gold_path)
         return self._once(lambda: read_reviews(path), "reviews", path).get(name, REVIEWED)
 
-    def schema_in(self, source: SourceFile, pointer: str) -> SchemaPlace | None:
-        """Return the schema that a JSON pointer names in a source; None if there is none."""
-        return self._once(lambda: self._embedded(source, (), pointer), "schema", source.path, pointer)
+    def schema(self, source: SourceFile, whole: Steps, inside: Steps = ()) -> SchemaPlace:
+        """Return the schema inside a document, which is the part of a source at `whole`.
 
-    def inline_schema(self, source: SourceFile, steps: Steps) -> SchemaPlace:
-        """Return a schema inside a case file; its references mean places of itself, or of other files."""
-        value = reached(source.value, steps)
-        text = canonical_json(value)
-        made = self._embedded(source, steps, "") if '"$ref"' in text else None
-        return made or SchemaPlace(value, source, steps, text_digest(text))
-
-    def _embedded(self, source: SourceFile, at: Steps, pointer: str) -> SchemaPlace | None:
-        """Return the schema at a pointer of a document, which stands in a source."""
-        root = reached(source.value, at)
-        steps = pointer_steps(root, pointer)
-        if steps is None:
-            return None
-        read: dict[Path, SourceFile] = {}
+        Its references mean places of the document, or of other files.
+        """
 
         def read_other(file: Path) -> Json:
             read[file] = self.source(str(file))
             return read[file].value
 
-        value, moved = embedded_schema(root, pointer, reached(root, steps), source.path, read_other)
-        moved = {name: (*at, *place) for name, place in moved.items()}
-        digest = text_digest(canonical_json(value))
-        return SchemaPlace(value, source, (*at, *steps), digest, moved, tuple(read.values()))
+        def make() -> SchemaPlace:
+            root, steps = reached(source.value, whole), (*whole, *inside)
+            value = reached(root, inside)
+            moved: Mapping[str, Steps] = {}
+            text = canonical_json(value)
+            if '"$ref"' in text:
+                pointer = "".join(f"/{escape(str(step))}" for step in inside)
+                value, moved = embedded_schema(root, pointer, value, source.path, read_other)
+                moved = {name: (*whole, *place) for name, place in moved.items()}
+                text = canonical_json(value)
+            return SchemaPlace(value, source, steps, text_digest(text), moved, tuple(read.values()))
+
+        read: dict[Path, SourceFile] = {}
+        return self._once(make, "schema", source.path, source.first_line, whole, inside)
 
     def validator(self, schema: SchemaPlace) -> Validator:
         """Return the validator of a schema."""
@@ -453,15 +449,6 @@ class SchemaCache:
             how.pop("rules", None)
         compiled = partial(self._compile, schema.value, as_published=False, **how)
         return self._once(compiled, "scorer", schema.sha256, canonical_json(how))
-
-
-def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
-    """Return the source's own mistakes at or around a place, so that no invalid part is used."""
-    return tuple(
-        mistake
-        for mistake in source.mistakes
-        if mistake.steps[: len(steps)] == steps or steps[: len(mistake.steps)] == mistake.steps
-    )
 
 
 ANNOTATION_PREFIXES: Final = ("evaluation_config", "x-eval-")

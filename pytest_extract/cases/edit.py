@@ -62,9 +62,14 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
     editor = _Editor(source, spans, style, frozenset(removed))
     for edits in (editor.by_part, editor.anew):
         try:
-            text = _edited(source.text, edits(steps, old, value))
+            parts, end = [], len(source.text)  # from the end to the start
+            # the stable order puts what is added to an inner block before what is added, at its place, to the outer
+            for edit in sorted(edits(steps, old, value), key=lambda edit: edit.start, reverse=True):
+                parts += [source.text[edit.end : end], edit.text]
+                end = edit.start
         except ValueError as error:
             raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
+        text = "".join((source.text[:end], *reversed(parts)))
         if _is_right(source, text, steps, value):
             return text
     raise StoreError(f"{source.path}: the value cannot be written without touching more; write it by hand")
@@ -109,15 +114,6 @@ class _JsonStyle(NamedTuple):
         return _dumped(value, separators=(",", ":") if self.is_tight else None, ascii_only=self.ascii_only)
 
 
-def _edited(text: str, edits: Iterable[_Edit]) -> str:
-    parts, end = [], len(text)  # from the end to the start
-    # the stable order puts what is added to an inner block before what is added, at the same place, to the outer
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        parts += [text[edit.end : end], edit.text]
-        end = edit.start
-    return "".join((text[:end], *reversed(parts)))
-
-
 @dataclass(frozen=True, slots=True)
 class _Editor:
     """Finds the smallest parts of a text that have to be written anew."""
@@ -135,7 +131,8 @@ class _Editor:
         if kept is None:
             yield from self.anew(steps, old, new)
             return
-        yield from self._lost(steps, _keys(old), {before for before, _ in kept})
+        keys = [*old] if isinstance(old, dict) else range(len(old))
+        yield from self._lost(steps, keys, {before for before, _ in kept})
         yield from self._gained(steps, new, kept)
         for before, after in kept:
             yield from self.by_part((*steps, before), old[before], new[after])
@@ -178,10 +175,6 @@ class _Editor:
         is_same = len(old) == len(kept) == len(new)
         return kept if is_same or (kept and self.source.text[self.spans[steps].start] != "!") else None
 
-    def _is_block(self, steps: Steps) -> bool:
-        """Whether a mapping or list of YAML has no brackets."""
-        return self.source.language == "yaml" and self.source.text[self.spans[steps].start] not in "[{"
-
     def _column(self, steps: Steps) -> int:
         start = self.spans[steps].start
         return start - (self.source.text.rfind("\n", 0, start) + 1)
@@ -198,23 +191,19 @@ class _Editor:
         for place, key in enumerate(keys):
             if key in stay:
                 continue
-            span = self.spans[*steps, key]
+            span, text = self.spans[*steps, key], self.source.text
             start, end = self._line_start((*steps, key)), self._line_end((*steps, key))
-            if self._has_lines((*steps, key)) and (
-                self.source.language == "yaml" or not stay.isdisjoint(keys[place + 1 :])
-            ):
+            before = text[start : span.entry].strip(" \t")
+            # nothing but the part, its dash, a comma and a comment
+            has_lines = before in ("", "-" if isinstance(key, int) else "") and _REST_OF_PART.fullmatch(
+                text, span.end, end
+            )
+            if has_lines and (self.source.language == "yaml" or not stay.isdisjoint(keys[place + 1 :])):
                 yield _Edit(start - 1, end, "") if start else _Edit(0, end + 1, "")
             elif stay.isdisjoint(keys[:place]):
                 yield _Edit(span.entry, self.spans[*steps, keys[place + 1]].entry, "")
             else:
                 yield _Edit(self.spans[*steps, keys[place - 1]].end, span.end, "")
-
-    def _has_lines(self, steps: Steps) -> bool:
-        """Whether nothing but a part, its dash, a comma and a comment stands in its lines."""
-        text, span = self.source.text, self.spans[steps]
-        before = text[self._line_start(steps) : span.entry].strip(" \t")
-        is_alone = not before or (before == "-" and isinstance(steps[-1], int))
-        return is_alone and _REST_OF_PART.fullmatch(text, span.end, self._line_end(steps)) is not None
 
     def _gained(self, steps: Steps, new: Any, kept: Sequence[tuple[Any, Any]]) -> Iterator[_Edit]:
         """Yield what a mapping or list gains behind the last part that stays."""
@@ -224,7 +213,7 @@ class _Editor:
         if not added:
             return
         last = (*steps, kept[-1][0])
-        if self._is_block(steps):
+        if self.source.language == "yaml" and self.source.text[self.spans[steps].start] not in "[{":
             column, end = self._column(steps), self._line_end(last)
             yield _Edit(end, end, f"\n{' ' * column}{_as_block(added, column)}")
             return
@@ -245,11 +234,6 @@ class _Editor:
         if not rest["comma"]:
             yield _Edit(span.end, span.end, ",")
         yield _Edit(end, end, f"\n{base}{text}{rest['comma']}")  # below the comment, which stays beside its part
-
-
-def _keys(value: Any) -> Sequence[Any]:
-    """Return the keys of a mapping, or the indices of a list."""
-    return [*value] if isinstance(value, dict) else range(len(value))
 
 
 def _dumped(
@@ -306,7 +290,7 @@ def update_gold(case: Case, value: Json, removed: Collection[Steps] = ()) -> boo
     if case.gold_is_missing and not case.gold_path.exists():
         write_atomic(case.gold_path, new_text(value, is_yaml=language_of(case.gold_path) == "yaml"))
         return True
-    source, lines = _gold_text(case)
+    source, lines = _source(case.gold_path, case.gold_line, is_line=case.gold_path == case.path)
     old = _found(source, case.gold_steps, case)
     if canonical_json(old) == canonical_json(value):
         return False
@@ -371,11 +355,7 @@ def gold_lines_of(path: Path, first_line: int, places: Sequence[Steps]) -> list[
 
 def gold_source(case: Case) -> SourceFile:
     """Return the text that holds the gold, read afresh, to place mistakes in it. Raises CaseFileError, StoreError."""
-    return _gold_text(case)[0]
-
-
-def _gold_text(case: Case) -> tuple[SourceFile, list[str]]:
-    return _source(case.gold_path, case.gold_line, is_line=case.gold_path == case.path)
+    return _source(case.gold_path, case.gold_line, is_line=case.gold_path == case.path)[0]
 
 
 def _source(path: Path, line: int, *, is_line: bool) -> tuple[SourceFile, list[str]]:

@@ -79,7 +79,14 @@ def field_problem(
         "must": all(map(_is_skipped, nodes)),  # there are none inside of what is skipped
         "either": bool(nodes) and all(isinstance(node, Object) and not node.checks for node in nodes),
     }
-    if (bounded and not any(map(_has_score, nodes))) or (absence is not None and unseen[absence]):
+    scores = [
+        isinstance(node, Leaf)
+        or (isinstance(node, Object | Array) and bool(node.checks))
+        or (isinstance(node, Array) and node.result is not None)
+        for node in nodes
+        if not _is_skipped(node)
+    ]
+    if (bounded and not any(scores)) or (absence is not None and unseen[absence]):
         return f"{text!r} is skipped, or has no score of its own: name the fields in it"
     if absence == "must" and has_value(gold, text):
         return f"{text!r} must stay empty, but the gold has a value there"
@@ -88,18 +95,6 @@ def field_problem(
 
 def _is_skipped(node: Node) -> bool:
     return isinstance(node, Skip) or (isinstance(node, Leaf) and node.skipped)
-
-
-def _has_score(node: Node) -> bool:
-    match node:
-        case Leaf():
-            return not node.skipped
-        case Object():
-            return bool(node.checks)
-        case Array():
-            return node.result is not None or bool(node.checks)
-        case _:
-            return False
 
 
 def is_skipped(text: str, program: Program) -> bool:
@@ -142,7 +137,6 @@ _WRAPPERS: Final = {
     "function": ("function/parameters", "parameters"),
 }
 """`type` of what a model's API takes in place of a schema -> where the schema stands in it."""
-_SHARED: Final = ("$defs", "definitions")
 _OF_SCHEMAS: Final = frozenset(
     (*EVERYWHERE, "type", "enum", "const", "required", "$ref", "$dynamicRef", "evaluation_config")
 )
@@ -284,16 +278,14 @@ def dangling(schema: Json) -> list[Violation]:
             return []
         ref = part.get("$ref")
         if isinstance(ref, str) and not ref.startswith(_METASCHEMAS) and source.target(ref) is None:
+            shared = {key: schema[key] for key in ("$defs", "definitions") if isinstance(schema.get(key), dict)}
+            known = [f"#/{key}/{escape(str(name))}" for key, names in shared.items() for name in names]
+            advice = "; nothing is fetched: put what it means under `$defs`"
+            hint = nearest(ref, known) if ref.startswith("#") else advice
+            message = f"the reference {ref!r} leads nowhere in the schema or the project's folder{hint}"
             path = FieldPath(pointer_steps(schema, f"{pointer}/$ref") or ())
-            found.append(Violation(path=path, message=_where_to(ref, schema)))
+            found.append(Violation(path=path, message=message))
     return found
-
-
-def _where_to(ref: str, schema: Json) -> str:
-    shared = {key: schema[key] for key in _SHARED if isinstance(schema.get(key), dict)}
-    known = [f"#/{key}/{escape(str(name))}" for key, names in shared.items() for name in names]
-    hint = nearest(ref, known) if ref.startswith("#") else "; nothing is fetched: put what it means under `$defs`"
-    return f"the reference {ref!r} leads nowhere in the schema or the project's folder{hint}"
 
 
 def wrapped_schema(value: Json) -> str | None:

@@ -101,8 +101,7 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
             if around is MISSING or around is None:
                 around = kind()  # what is null or missing on the way can be made, nothing else may go
             if not isinstance(around, kind) or (isinstance(step, int) and not 0 <= step <= len(around)):
-                raise ConfigError(
-                    f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
-                )
+                advice = "write the whole value as `corrected`"
+                raise ConfigError(f"`corrections`: the output has no place {text}; {advice}")
         value = replaced(value, path, right)
     return value

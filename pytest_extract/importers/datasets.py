@@ -41,17 +41,15 @@ def import_extract_bench(source: Path, target: Path) -> Imported:
     notes: list[str] = []
     for path in paths:
         inside, name = path.relative_to(source), path.resolve().name
-        schema_file, *others = sorted(path.glob("*-schema.json"))
-        if others:
-            raise ConfigError(
-                f"{path}: holds several schemas: {', '.join(file.name for file in (schema_file, *others))}"
-            )
-        inner = wrapped_schema(read_value(schema_file))
+        schemas = sorted(path.glob("*-schema.json"))
+        if len(schemas) > 1:
+            raise ConfigError(f"{path}: holds several schemas: {', '.join(file.name for file in schemas)}")
+        inner = wrapped_schema(read_value(schemas[0]))
         pointer = "" if inner is None else f"/{inner}"
-        schema, beside = schema_at(schema_file, pointer), target / inside
+        schema, beside = schema_at(schemas[0], pointer), target / inside
         # the dataset has a folder a domain above those of the schemas: `finance` of `finance/10kq`
         tags = {"domain": inside.parent.name or source.resolve().name, "schema": name}
-        defaults = {"schema": _named(schema_file, beside) + (pointer and f"#{pointer}"), "tags": tags}
+        defaults = {"schema": _named(schemas[0], beside) + (pointer and f"#{pointer}"), "tags": tags}
         found: list[Record] = []
         for gold in sorted((path / GOLDS).glob(f"*{GOLD_SUFFIX}")):
             stem = gold.name.removesuffix(GOLD_SUFFIX)

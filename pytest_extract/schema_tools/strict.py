@@ -257,7 +257,13 @@ class _Maker:
         if not types:
             raise _unsayable("any value is allowed here", at)
         if values is not None:
-            return _enum_node(at, types, values)
+            fitting = [value for value in values if type_fits(types, value)]
+            if not fitting:
+                raise _ImpossibleError(at)
+            if any(isinstance(value, dict | list) for value in fitting):
+                raise _unsayable("an object or a list as a fixed value", at)
+            names = [name for name in types if any(type_fits([name], value) for value in fitting)]
+            return {"type": names[0] if len(names) == 1 else names, "enum": fitting}
         scalars = [name for name in types if name in _SCALARS]
         nodes: list[dict[str, Any]] = [{"type": scalars[0] if len(scalars) == 1 else scalars}] if scalars else []
         nodes += [self._object_node(at, layers)] if "object" in types else []
@@ -342,24 +348,13 @@ def _types(at: str, layers: Iterable[RefLayer], values: list[Json] | None) -> li
 
 def _values(layers: Iterable[RefLayer]) -> list[Json] | None:
     """Return the values that `enum` and `const` allow, None where they say nothing."""
-    values: list[Json] | None = None
-    for layer in layers:
-        own = [layer.schema["enum"]] if "enum" in layer.schema else []
-        own += [[layer.schema["const"]]] if "const" in layer.schema else []
-        for listed in own:
-            keys = {*map(same_key, listed)}
-            values = listed if values is None else [each for each in values if same_key(each) in keys]
-    return values
-
-
-def _enum_node(at: str, types: list[str], values: list[Json]) -> dict[str, Any]:
-    fitting = [value for value in values if type_fits(types, value)]
-    if not fitting:
-        raise _ImpossibleError(at)
-    if any(isinstance(value, dict | list) for value in fitting):
-        raise _unsayable("an object or a list as a fixed value", at)
-    names = [name for name in types if any(type_fits([name], value) for value in fitting)]
-    return {"type": names[0] if len(names) == 1 else names, "enum": fitting}
+    lists = [
+        layer.schema[word] if word == "enum" else [layer.schema[word]]
+        for layer, word in itertools.product(layers, ("enum", "const"))
+        if word in layer.schema
+    ]
+    shared = [{*map(same_key, listed)} for listed in lists[1:]]
+    return [each for each in lists[0] if all(same_key(each) in keys for keys in shared)] if lists else None
 
 
 def _notes(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -400,14 +395,13 @@ def _final(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, An
     if "properties" in node:
         properties = made["properties"]
         for name, child in node["properties"].items():
-            if name not in node["required"] and not _accepts_null(child, definitions):
-                properties[name] = _or_null(properties[name])
+            if name in node["required"] or _accepts_null(child, definitions):
+                continue
+            if "anyOf" in child:
+                properties[name]["anyOf"].append(dict(_NULL))
+            elif _listed(child.get("type"))[0] in _SCALARS:
+                properties[name] = with_null(properties[name])
+            else:
+                properties[name] = {"anyOf": [properties[name], dict(_NULL)]}
         made |= {"required": [*properties], "additionalProperties": False}
     return made
-
-
-def _or_null(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that allows no null, with null."""
-    if "anyOf" in node:
-        return {**node, "anyOf": [*node["anyOf"], dict(_NULL)]}
-    return with_null(node) if _listed(node.get("type"))[0] in _SCALARS else {"anyOf": [node, dict(_NULL)]}

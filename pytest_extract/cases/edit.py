@@ -144,21 +144,20 @@ class _Editor:
         is_block = isinstance(old, list) and self.source.text.startswith("-", span.start)
         is_below = is_block and steps and column == self._column(steps[:-1])
         shift = 2 if is_below and not (isinstance(new, list) and new) else 0
-        yield _Edit(span.start, span.end, " " * shift + self._rendered(span, column + shift, new, old))
-
-    def _rendered(self, span: TextRange, column: int, new: Json, old: Json) -> str:
         whole = self.source.text
         text = whole[span.start : span.end]
         gap = " " if not text and span.start and not whole[span.start - 1].isspace() else ""
         if self.source.language == "json":
             line = whole[whole.rfind("\n", 0, span.start) + 1 : span.start]
             in_lines = "\n" in text or text[:1] not in "[{"
-            return gap + self.style.text(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
-        if isinstance(new, (dict, list)):
-            if new and isinstance(old, (dict, list)) and text[:1] not in "[{!":
-                return _as_block(new, column)
-            return gap + _dumped(new)
-        return gap + _scalar(new, text)
+            made = gap + self.style.text(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
+        elif not isinstance(new, (dict, list)):
+            made = gap + _scalar(new, text)
+        elif new and isinstance(old, (dict, list)) and text[:1] not in "[{!":
+            made = _as_block(new, column + shift)
+        else:
+            made = gap + _dumped(new)
+        yield _Edit(span.start, span.end, " " * shift + made)
 
     def _kept(self, steps: Steps, old: Any, new: Any) -> list[tuple[Any, Any]] | None:
         """Return old and new key, or index, of each part that stays, where only parts need an edit; else None."""

@@ -54,7 +54,7 @@ from pytest_extract.core.case_result import AutoAccept, Origin
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
-from pytest_extract.core.uncompared import Uncompared, find_uncompared
+from pytest_extract.core.uncompared import find_uncompared
 from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
@@ -362,7 +362,11 @@ class _CaseBuilder:
             if scorer is not None and schema is not None and not gold.is_missing:
                 if not self._cache.updates_golds:
                     self._check_gold(name, scorer, schema, gold, gates)
-                uncompared = self._uncompared(scorer, gold)
+                uncompared = find_uncompared(scorer.program, gold.value)
+                is_allowed = self._cache.structure_only or values.get("uncompared") == "allow"
+                if uncompared is not None and uncompared.is_most and not is_allowed:
+                    message = f"{uncompared}; {ALLOW_UNCOMPARED}"
+                    self._tell(gold.source, (*gold.steps, *uncompared.first), message, on_key=True)
         if settings.mistakes or settings.invalid or settings.broken:
             return None
         if document is None or schema is None or scorer is None or gold is None:
@@ -519,14 +523,6 @@ class _CaseBuilder:
                 known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
                 message = f"no measure of the project is called {name!r}{known}"
                 self._settings.tell(message, "thresholds", "measures", name, on_key=True)
-
-    def _uncompared(self, scorer: Scorer, gold: _Gold) -> Uncompared | None:
-        """Return the gold values that no comparison reaches; a mistake where they are most of the gold."""
-        found = find_uncompared(scorer.program, gold.value)
-        allowed = self._cache.structure_only or self._values.get("uncompared") == "allow"
-        if found is not None and found.is_most and not allowed:
-            self._tell(gold.source, (*gold.steps, *found.first), f"{found}; {ALLOW_UNCOMPARED}", on_key=True)
-        return found
 
     def _check_gold(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
         """Hold the gold against a sound schema, and against the rules across fields, which are told at their place."""

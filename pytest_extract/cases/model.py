@@ -606,8 +606,7 @@ def case_settings(own: KeyLayer, defaults: KeyLayer | None) -> CaseSettings:
 
 def _merged(under: Mapping[str, Any], over: Any) -> dict[str, Any]:
     both = {**under, **over}
-    for key, value in over.items():
-        beneath = under.get(key)
-        if isinstance(value, dict) and isinstance(beneath, dict):
-            both[key] = _merged(beneath, value)
+    for key in under.keys() & over.keys():
+        if isinstance(under[key], dict) and isinstance(over[key], dict):
+            both[key] = _merged(under[key], over[key])
     return both

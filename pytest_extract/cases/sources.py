@@ -69,7 +69,7 @@ class Lines:
 
 # --- JSON
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(\.[0-9]+)?([eE][-+]?[0-9]+)?)")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s{}\[\]:,"]+', re.DOTALL)
 _LAST_COMMA = re.compile(r",\s*[}\]]")
 
@@ -79,10 +79,8 @@ def parse_json_number(text: str) -> Json:
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None
-    if match.group(1) is None and match.group(2) is None:
-        return int(text)
-    value = float(text)
-    if math.isinf(value):
+    value = float(text) if match["rest"] else int(text)
+    if value in (math.inf, -math.inf):
         raise ValueError(text)
     return value
 

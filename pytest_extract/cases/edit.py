@@ -109,9 +109,10 @@ class _JsonStyle(NamedTuple):
 
     def text(self, value: Json, base: str | None) -> str:
         """Write a value in this style; `base`: the indentation of its line where it may have several."""
-        if isinstance(value, (dict, list)) and self.indent is not None and base is not None:
-            return _dumped(value, indent=self.indent, ascii_only=self.ascii_only).replace("\n", "\n" + base)
-        return _dumped(value, separators=(",", ":") if self.is_tight else None, ascii_only=self.ascii_only)
+        indent = None if base is None else self.indent
+        separators = (",", ":") if self.is_tight else None
+        text = _dumped(value, indent=indent, separators=separators, ascii_only=self.ascii_only)
+        return text.replace("\n", f"\n{base}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +207,8 @@ class _Editor:
 
     def _gained(self, steps: Steps, new: Any, kept: Sequence[tuple[Any, Any]]) -> Iterator[_Edit]:
         """Yield what a mapping or list gains behind the last part that stays."""
-        is_mapping = isinstance(new, dict)
         stay = {after for _, after in kept}
-        added: Any = {key: new[key] for key in new if key not in stay} if is_mapping else new[len(kept) :]
+        added = {key: new[key] for key in new if key not in stay} if isinstance(new, dict) else new[len(kept) :]
         if not added:
             return
         last = (*steps, kept[-1][0])
@@ -219,13 +219,9 @@ class _Editor:
         span, end = self.spans[last], self._line_end(last)
         before = self.source.text[self._line_start(last) : span.entry]
         base = None if before.strip() else before
-        colon, comma = (":", ",") if self.style.is_tight else (": ", ", ")
-        comma = comma if base is None else f",\n{base}"
-        pairs = added.items() if is_mapping else ((None, part) for part in added)
-        text = comma.join(
-            ("" if key is None else self.style.text(key, None) + colon) + self.style.text(part, base)
-            for key, part in pairs
-        )
+        comma = f",\n{base}" if base is not None else "," if self.style.is_tight else ", "
+        text = self.style.text(added, None if base is None else "")[1:-1].strip()
+        text = text.replace(f"\n{self.style.indent}", f"\n{base}")  # which its lines begin with
         rest = _REST_OF_PART.fullmatch(self.source.text, span.end, end)
         if base is None or rest is None or not rest["comment"]:
             yield _Edit(span.end, span.end, comma + text)

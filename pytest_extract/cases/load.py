@@ -325,17 +325,16 @@ class _Gold(NamedTuple):
     is_missing: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class _CaseBuilder:
     """Builds one case. Every mistake is told of in its settings; a case with one is not built."""
 
-    def __init__(self, settings: CaseSettings, cache: SchemaCache) -> None:
-        self._settings = settings
-        self._values = settings.values
-        self._cache = cache
+    _settings: CaseSettings
+    _cache: SchemaCache
 
     def build(self, name: str, line: int) -> Case | None:
         """Return the case, or None after telling every mistake that keeps it from running."""
-        values, settings, own = self._values, self._settings, self._settings.own
+        values, settings, own = self._settings.values, self._settings, self._settings.own
         self._require()
         schema, gold = self._schema(), self._gold()
         document = Document(text=values["text"]) if "text" in values else None
@@ -405,7 +404,7 @@ class _CaseBuilder:
         settings = self._settings
         if settings.broken:
             return  # an unknown key may be a misspelt one
-        given = self._values.keys() | settings.invalid
+        given = self._settings.values.keys() | settings.invalid
         missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
         if not given & {*DOCUMENT_FORMS}:
             missing.append("either `document` (a path), `documents` (a pattern) or `text`")
@@ -423,7 +422,7 @@ class _CaseBuilder:
             return None
         place = path_from(self._settings.layer_of(key).source.folder, name)
         if not is_file(place):
-            can_be_made = key == "gold" and "#/" not in self._values["gold"]
+            can_be_made = key == "gold" and "#/" not in self._settings.values["gold"]
             hint = "; make it with --extract-update-gold=new" if can_be_made else ""
             self._settings.tell(no_file(key, Path(place)) + hint, key)
             return None
@@ -436,7 +435,7 @@ class _CaseBuilder:
     def _part_of_file(self, key: str) -> tuple[SourceFile, Steps] | None:
         """Return the file that a key names, and the place of the part that it means there."""
         folder = self._settings.layer_of(key).source.folder
-        name, pointer = path_and_pointer(self._values[key], lambda name: is_file(path_from(folder, name)))
+        name, pointer = path_and_pointer(self._settings.values[key], lambda name: is_file(path_from(folder, name)))
         source = self._read(key, name, self._cache.source)
         if source is None:
             return None
@@ -452,7 +451,7 @@ class _CaseBuilder:
         return None if found else (source, steps)
 
     def _schema(self) -> SchemaPlace | None:
-        value = self._values.get("schema")
+        value = self._settings.values.get("schema")
         if value is None:
             return None
         if not isinstance(value, str):
@@ -479,9 +478,9 @@ class _CaseBuilder:
         return None
 
     def _gold(self) -> _Gold | None:
-        if "gold" not in self._values:
+        if "gold" not in self._settings.values:
             return None
-        value = self._values["gold"]
+        value = self._settings.values["gold"]
         if not isinstance(value, str):
             layer = self._settings.layer_of("gold")
             return _Gold(value, layer.source, (*layer.steps, "gold"))
@@ -493,9 +492,9 @@ class _CaseBuilder:
         return None if part is None else _Gold(reached(part[0].value, part[1]), *part)
 
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
-        how = {key: self._values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}
+        how = {key: self._settings.values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}
         try:
-            return self._cache.scorer(schema, **how, overrides=self._values.get("overrides", {}))
+            return self._cache.scorer(schema, **how, overrides=self._settings.values.get("overrides", {}))
         except SchemaError as found:
             for error in found.errors:
                 if error.at:
@@ -511,14 +510,14 @@ class _CaseBuilder:
 
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         scored = not self._cache.structure_only
-        absent = self._values.get("absent", {})
+        absent = self._settings.values.get("absent", {})
         for field, steps in named_fields(self._settings.raw):
             bounded = scored and steps[0] == "thresholds"
             absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
             problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
             if problem is not None:
                 self._settings.tell(problem, *steps, on_key=steps[-1] != "path")
-        for name in self._values.get("thresholds", {}).get("measures", {}) if scored else ():
+        for name in self._settings.values.get("thresholds", {}).get("measures", {}) if scored else ():
             if name not in scorer.measures:
                 known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
                 message = f"no measure of the project is called {name!r}{known}"
@@ -535,7 +534,7 @@ class _CaseBuilder:
             hint = "" if number else f"{more}; {ACCEPT_GOLD}"
             message = f"the gold does not satisfy its schema at {error.path}: {error.message}{hint}"
             self._tell(gold.source, (*gold.steps, *error.path), message)
-        is_measured = "rules_held" in self._values.get("thresholds", {})
+        is_measured = "rules_held" in self._settings.values.get("thresholds", {})
         if gates.rules is False or (gates.rules is None and is_measured):
             return
         named = f"the gold of {name}" + ("" if gold.steps else f" ({gold.source.path.name})")

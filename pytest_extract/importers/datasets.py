@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -115,10 +116,15 @@ def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
         if isinstance(value, str) and len(value) == 10 and (day := read_iso(value)) is not None and day.day is not None
     }
     tags = ", ".join(map(str, content.get("tags") or ()))
-    accept, evidence = {}, {}
+    accept: defaultdict[str, list[Json]] = defaultdict(list)
+    evidence: dict[str, list[Json]] = {}
     for name, rule in rules.items():
         try:
-            accept[name], evidence[name] = _readings(rule, name, gold), _places(rule)
+            expected = value_at(gold, FieldPath.parse(name))
+            for reading in [entry.get("value") for entry in rule.get("evidence") or ()]:
+                if reading is not None and reading != expected and reading not in accept[name]:
+                    accept[name].append(reading)
+            evidence[name] = _places(rule)
         except (AttributeError, TypeError, ValueError) as error:
             raise CaseFileError(f"the rule of {name!r} is of another form: {error}", path=path, line=1) from None
     keys: dict[str, Json] = {
@@ -129,22 +135,11 @@ def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
         "nulls": "value",
         "tags": {"group": path.parent.name} | ({"tags": tags} if tags else {}),
         "overrides": dict.fromkeys(sorted(dates), "date"),  # whole ones in ISO 8601
-        "accept": {name: values for name, values in accept.items() if values},
+        "accept": dict(accept),
         "evidence": {name: places for name, places in evidence.items() if places},
     }
     record = checked({key: value for key, value in keys.items() if value != {}}, schema, gold)
     return record, sum(bool(rule.get("normalizers")) for rule in rules.values())
-
-
-def _readings(rule: Mapping[str, Any], name: str, gold: Json) -> list[Json]:
-    """Return further right values."""
-    expected = value_at(gold, FieldPath.parse(name))
-    readings: list[Json] = []
-    for entry in rule.get("evidence") or ():
-        value = entry.get("value")
-        if value is not None and value != expected and value not in readings:
-            readings.append(value)
-    return readings
 
 
 def _places(rule: Mapping[str, Any]) -> list[Json]:

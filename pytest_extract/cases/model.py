@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 Modality: TypeAlias = Literal["text", "image", "audio"]
-Absence: TypeAlias = Literal["must", "either"]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -162,7 +161,7 @@ class Case:
     altered: str = ""
     repeat: Repeat = field(default_factory=Repeat)
     accept: Mapping[str, tuple[Json, ...]] = field(default_factory=_nothing)
-    absent: Mapping[str, Absence] = field(default_factory=_nothing)
+    absent: Mapping[str, Literal["must", "either"]] = field(default_factory=_nothing)
     known_failures: tuple[KnownFailure, ...] = ()
     gates: GateConfig
     max_output_bytes: int | None = None
@@ -259,8 +258,13 @@ def _validator_of(key: str) -> Validator:
 
 def checked_value(key: str, value: Json) -> tuple[Any, tuple[KeyMistake, ...]]:
     """Return the value of a key as `Case` has it, and no mistake, or None and every mistake."""
-    is_fit = _UNREAD.get(key, _validator_of(key).is_valid)
-    if not is_fit(value):
+    if key not in _UNREAD:
+        is_fit = _validator_of(key).is_valid(value)
+    elif isinstance(value, str):
+        is_fit = bool(value.strip()) and "\0" not in value
+    else:
+        is_fit = isinstance(value, _UNREAD[key])
+    if not is_fit:
         from jsonschema import Draft202012Validator
 
         errors = Draft202012Validator(_validator_of(key).schema).iter_errors(value)
@@ -356,18 +360,8 @@ class _WrongError(Exception):
         self.steps = steps
 
 
-def _is_path_or(*types: type) -> Callable[[Json], bool]:
-    def fits(value: Json) -> bool:
-        return isinstance(value, types) or (isinstance(value, str) and bool(value.strip()) and "\0" not in value)
-
-    return fits
-
-
-_UNREAD: Final[Mapping[str, Callable[[Json], bool]]] = {
-    "schema": _is_path_or(dict, bool),
-    "gold": _is_path_or(dict, list, int, float, type(None)),
-}
-"""Keys whose values may be large, hostile or hold what JSON cannot: only their type is looked at here."""
+_UNREAD: Final = {"schema": (dict, bool), "gold": (dict, list, int, float, type(None))}
+"""Keys whose values may be large, hostile or hold what JSON cannot: only their type, beside a path's, is looked at."""
 
 
 def _id(value: str | int) -> str:
@@ -476,20 +470,16 @@ def _confidence(value: Json) -> Any:
 def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
     from pytest_extract.core.results import Citation
 
-    def place(given: dict[str, Any], *steps: str | int) -> Citation:
-        if "box" not in given:
-            return Citation(page=given["page"])
-        left, top, right, bottom = given["box"]
-        if left >= right or top >= bottom:
-            raise _WrongError(
-                f"must be left, top, right and bottom, each side before the other, not {given['box']}", *steps
-            )
-        return Citation(page=given["page"], box=(left, top, right, bottom))
-
-    return {
-        usual(name): tuple(place(given, name, index, "box") for index, given in enumerate(places))
-        for name, places in value.items()
-    }
+    made: dict[str, tuple[Citation, ...]] = {}
+    for name, places in value.items():
+        for index, given in enumerate(places):
+            left, top, right, bottom = given.get("box", (0, 0, 1, 1))
+            if left >= right or top >= bottom:
+                wanted = "left, top, right and bottom, each side before the other"
+                raise _WrongError(f"must be {wanted}, not {given['box']}", name, index, "box")
+        boxes = [tuple(given["box"]) if "box" in given else None for given in places]
+        made[usual(name)] = tuple(Citation(page=each["page"], box=box) for each, box in zip(places, boxes, strict=True))
+    return made
 
 
 def _listed(value: Json) -> tuple[Json, ...]:

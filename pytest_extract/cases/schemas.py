@@ -210,17 +210,15 @@ class _Bundler:
         return new if target is None else {**new, "$ref": self._place_of(target)}
 
     def _target(self, ref: str, file: Path) -> _Target | None:
-        source = self._source(file)
-        own = None if source is None else source.target(ref)
-        if own is not None:
-            return _Target(file, own)
-        name, _, fragment = ref.partition("#")
-        if not name or _URL.match(name):
-            return None
-        other = Path(path_from(str(file.parent), unquote(name)))
-        source = self._source(other)
-        pointer = None if source is None else source.target(f"#{fragment}")
-        return None if pointer is None else _Target(other, pointer)
+        likely, (name, _, fragment) = [(file, ref)], ref.partition("#")
+        if name and not _URL.match(name):
+            likely.append((Path(path_from(str(file.parent), unquote(name))), f"#{fragment}"))
+        for place, inside in likely:
+            source = self._source(place)
+            pointer = None if source is None else source.target(inside)
+            if pointer is not None:
+                return _Target(place, pointer)
+        return None
 
     def _source(self, file: Path) -> SchemaSource | None:
         """Return a file as a schema; None where it is no file of the project, or cannot be read."""

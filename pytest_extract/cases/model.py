@@ -11,14 +11,13 @@ import ast
 import itertools
 import json
 import math
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from importlib.resources import files
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -199,12 +198,6 @@ EDITOR_SCHEMA: Final = "extract.schema.json"
 def case_file_schema() -> str:
     """Return the text of the JSON Schema of the case file, which is a file of the package."""
     return files("pytest_extract.cases").joinpath("case.schema.json").read_text(encoding="utf-8")
-
-
-def editor_line(case_file: str, schema: str = EDITOR_SCHEMA) -> str:
-    """Return the comment by which an editor's YAML support finds the schema; both paths are relative to one folder."""
-    place = PurePosixPath(os.path.relpath(schema, os.path.dirname(case_file) or "."))  # noqa: PTH120 - both relative
-    return f"# yaml-language-server: $schema={place}\n"
 
 
 def renewed_schema() -> str:

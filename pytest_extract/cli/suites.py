@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.cases.load import SUFFIXES, case_name, matched_documents
-from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
+from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.cases.sources import path_and_pointer
 from pytest_extract.cli.files import (
@@ -150,7 +150,8 @@ def _write(folder: Path, texts: Mapping[str, str], *later: str) -> list[Path]:
     if there:
         raise StoreError(f"already there: {listed(there)}; nothing was written; remove them, or give another folder")
     for name, text in {**texts, EDITOR_SCHEMA: case_file_schema()}.items():
-        write_atomic(folder / name, (editor_line(name) if name.endswith(SUFFIXES) else "") + text)
+        for_editors = f"# yaml-language-server: $schema={'../' * name.count('/')}{EDITOR_SCHEMA}\n"
+        write_atomic(folder / name, (for_editors if name.endswith(SUFFIXES) else "") + text)
     return [folder / name for name in (*texts, EDITOR_SCHEMA)]
 
 

@@ -214,10 +214,9 @@ class _Loader:
             self._tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
             return
         path = path_from(self._source.folder, value)
-        is_empty = True
+        number = 0
         try:
             for number, line in source_lines(Path(path)):
-                is_empty = False
                 if isinstance(line, CaseFileError):
                     self.mistakes.append(mistake_in(line))
                 else:
@@ -226,7 +225,7 @@ class _Loader:
         except CaseFileError as error:
             self._tell_unread(error, "dataset", path)
             return
-        if is_empty:
+        if not number:
             message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
             self._tell(message, "dataset")
 

@@ -82,8 +82,7 @@ the others are counted as `(not named)`.
 
 
 def mistakes_page() -> Iterator[str]:
-    """Yield the lines of `mistakes.md`."""
-    yield from _MISTAKES.split("\n")
+    """Yield the lines of `mistakes.md` below its introduction."""
     examples = {name: each.example for name, each in MISTAKE_KINDS.items()}
     arrows = {name: f"{_code(each.gold)} → {_code(each.extracted)}" for name, each in examples.items()}
     rows = ((f"`{name}`", each.doc, arrows[name]) for name, each in MISTAKE_KINDS.items())
@@ -100,8 +99,7 @@ _LONGEST_CODE: Final = 200
 
 
 def options_page() -> Iterator[str]:
-    """Yield the lines of `options.md`."""
-    yield from _OPTIONS.split("\n")
+    """Yield the lines of `options.md` below its introduction."""
     for title, options in OPTION_GROUPS.items():
         yield from (f"## {title.capitalize()}", "")
         yield from _table(("option", "ini twin", "default", "meaning"), map(_option_row, options))
@@ -115,19 +113,17 @@ def _option_row(option: Option) -> tuple[str, ...]:
 
 
 def measures_page() -> Iterator[str]:
-    """Yield the lines of `measures.md`."""
-    yield from _MEASURES.split("\n")
+    """Yield the lines of `measures.md` below its introduction."""
     columns = {name: f"`{each.column}`" if each.column else "" for name, each in MEASURES.items()}
     rows = ((f"`{name}`", ", ".join(each.systems), each.doc, columns[name]) for name, each in MEASURES.items())
     yield from _table(("measure", "reported by", "value", "published as"), rows)
 
 
 def case_keys_page() -> Iterator[str]:
-    """Yield the lines of `case-keys.md`."""
+    """Yield the lines of `case-keys.md` below its introduction."""
     schema = json.loads(case_file_schema())
     keys, definitions = schema["properties"], schema["$defs"]
     own = definitions["case"]["properties"]
-    yield from _CASE_KEYS.split("\n")
     yield from ("## Keys of a case", "", "A case needs `document`, `documents` or `text`, and `schema` and `gold`.", "")
     yield from _keys_table(own, definitions)
     yield from ("## Keys of a file with several cases", "")
@@ -170,19 +166,20 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     yield ""
 
 
-PAGES: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
-    "options.md": options_page,
-    "measures.md": measures_page,
-    "case-keys.md": case_keys_page,
-    "metrics.md": lambda: metrics_manual([*METRICS, *TRANSFORMS]),
-    "mistakes.md": mistakes_page,
+PAGES: Final[Mapping[str, tuple[str, Callable[[], Iterator[str]]]]] = {
+    "options.md": (_OPTIONS + "\n", options_page),
+    "measures.md": (_MEASURES + "\n", measures_page),
+    "case-keys.md": (_CASE_KEYS + "\n", case_keys_page),
+    "metrics.md": ("", lambda: metrics_manual([*METRICS, *TRANSFORMS])),
+    "mistakes.md": (_MISTAKES + "\n", mistakes_page),
 }
-"""File of a reference page -> the function that yields its lines."""
+"""File of a reference page -> its introduction, and the function that yields its other lines."""
 
 
 def page_text(name: str) -> str:
     """Return the text of a reference page."""
-    return "\n".join(PAGES[name]()) + "\n"
+    introduction, lines = PAGES[name]
+    return introduction + "\n".join(lines()) + "\n"
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -142,7 +143,7 @@ class _Maker:
         self._referred: set[Key] = set()
         self._names: dict[Key, str] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
-        self._dropped: dict[str, dict[str, None]] = {}
+        self._dropped: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def made(self) -> StrictSchema:
         root = self._node((Ref(""),))
@@ -182,7 +183,7 @@ class _Maker:
             raise SchemaError(message, pointer=key[0].pointer)
         for layer in layers:
             for keyword in layer.schema.keys() & _DROPPED:
-                self._drop(keyword, layer)
+                self._dropped[keyword][layer.pointer] = None
         saying = [layer for layer in layers if layer.schema.keys() & (_SAID if layer.bare else {*_SAID, *_UNIONS})]
         place = _composed(layers, saying[0].pointer) if len(key) == len(saying) == 1 else key[0].pointer
         if place != key[0].pointer:  # all that this says stands in another place
@@ -216,9 +217,6 @@ class _Maker:
             self._names[key] = next(each for each in itertools.chain([base], numbered) if each not in taken)
         return self._names[key]
 
-    def _drop(self, keyword: str, layer: RefLayer) -> None:
-        self._dropped.setdefault(keyword, {})[layer.pointer] = None
-
     def _merged(self, key: Key, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
         """Return what all schemas of a place say together."""
         open_layers = [layer for layer in layers if not layer.bare]
@@ -228,7 +226,7 @@ class _Maker:
             if isinstance(branches := layer.schema.get(word), list):
                 choices.append([Ref(f"{layer.pointer}/{word}/{index}") for index in range(len(branches))])
                 if word == "oneOf" and sum(branch != _NULL for branch in branches) > 1:
-                    self._drop(word, layer)
+                    self._dropped[word][layer.pointer] = None
         if not choices:
             return {**notes, **self._plain(key[0].pointer, layers)}
         beside = any(layer.schema.keys() & _SAID for layer in layers)
@@ -286,7 +284,7 @@ class _Maker:
             if further is False:
                 closed = {*own} if closed is None else closed & {*own}
             elif further is not None and own:
-                self._drop("additionalProperties", layer)
+                self._dropped["additionalProperties"][layer.pointer] = None
         properties: dict[str, Any] = {}
         for name, key in keys.items():
             try:
@@ -315,7 +313,7 @@ class _Maker:
             places, others = ("prefixItems", "items") if "prefixItems" in layer.schema else ("items", "additionalItems")
             found = [others] if isinstance(layer.schema.get(others), dict) else []
             if isinstance(listed := layer.schema.get(places), list):
-                self._drop(places, layer)
+                self._dropped[places][layer.pointer] = None
                 found += [f"{places}/{index}" for index in range(len(listed))]
             elif listed is not None:
                 found = [places]

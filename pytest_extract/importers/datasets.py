@@ -106,27 +106,29 @@ def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
     document = next((file for suffix in _DOCUMENTS if (file := path.with_name(stem + suffix)).is_file()), None)
     if document is None:
         raise CaseFileError(f"no document {stem} ({', '.join(_DOCUMENTS)}) stands beside it", path=path, line=1)
-    listed = [rule for rule in content.get("test_rules") or () if isinstance(rule, dict)]
-    given = dict(content.get("_field_rules") or {})
-    given |= {rule["field_path"]: rule for rule in listed if isinstance(rule.get("field_path"), str)}
-    rules = {name: rule for name, rule in given.items() if isinstance(rule, Mapping)}
     dates = {
         pattern_of(path)
         for path, value in iter_leaves(gold)
         if isinstance(value, str) and len(value) == 10 and (day := read_iso(value)) is not None and day.day is not None
     }
-    tags = ", ".join(map(str, content.get("tags") or ()))
     accept: defaultdict[str, list[Json]] = defaultdict(list)
     evidence: dict[str, list[Json]] = {}
-    for name, rule in rules.items():
-        try:
+    name = None
+    try:
+        tags = ", ".join(map(str, content.get("tags") or ()))
+        listed = [rule for rule in content.get("test_rules") or () if isinstance(rule, dict)]
+        given = dict(content.get("_field_rules") or {})
+        given |= {rule["field_path"]: rule for rule in listed if isinstance(rule.get("field_path"), str)}
+        rules = {name: rule for name, rule in given.items() if isinstance(rule, Mapping)}
+        for name, rule in rules.items():
             expected = value_at(gold, FieldPath.parse(name))
             for reading in [entry.get("value") for entry in rule.get("evidence") or ()]:
                 if reading is not None and reading != expected and reading not in accept[name]:
                     accept[name].append(reading)
             evidence[name] = _places(rule)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise CaseFileError(f"the rule of {name!r} is of another form: {error}", path=path, line=1) from None
+    except (AttributeError, TypeError, ValueError) as error:
+        what = "`_field_rules`, `test_rules` or `tags`" if name is None else f"the rule of {name!r}"
+        raise CaseFileError(f"{what} is of another form: {error}", path=path, line=1) from None
     keys: dict[str, Json] = {
         "id": plain_id((path.parent.relative_to(source) / stem).as_posix()),
         "document": _named(document, folder),

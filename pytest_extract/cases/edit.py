@@ -27,7 +27,6 @@ from pytest_extract.cases.sources import (
     SourceFile,
     Steps,
     TextRange,
-    TextTarget,
     language_of,
     parse_source,
     reached,
@@ -63,9 +62,14 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
     editor = _Editor(source, spans, style, frozenset(removed))
     for edits in (editor.by_part, editor.anew):
         try:
-            text = _edited(source.text, edits(steps, old, value))
+            parts, end = [], len(source.text)  # from the end to the start
+            # the stable order puts what is added to an inner block before what is added, at its place, to the outer
+            for edit in sorted(edits(steps, old, value), key=lambda edit: edit.start, reverse=True):
+                parts += [source.text[edit.end : end], edit.text]
+                end = edit.start
         except ValueError as error:
             raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
+        text = "".join((source.text[:end], *reversed(parts)))
         if _is_right(source, text, steps, value):
             return text
     raise StoreError(f"{source.path}: the value cannot be written without touching more; write it by hand")
@@ -82,7 +86,7 @@ def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:
     """Whether a text reads back as the source with another value in one place."""
     try:
         read = parse_source(source.path, text, source.language, source.first_line)
-        if read.problems or canonical_json(reached(read.value, steps)) != canonical_json(value):
+        if read.mistakes or canonical_json(reached(read.value, steps)) != canonical_json(value):
             return False
         before, after = (replaced(whole, steps, None) for whole in (source.value, read.value))
         return canonical_json(before) == canonical_json(after)
@@ -105,18 +109,10 @@ class _JsonStyle(NamedTuple):
 
     def text(self, value: Json, base: str | None) -> str:
         """Write a value in this style; `base`: the indentation of its line where it may have several."""
-        if isinstance(value, (dict, list)) and self.indent is not None and base is not None:
-            return _dumped(value, indent=self.indent, ascii_only=self.ascii_only).replace("\n", "\n" + base)
-        return _dumped(value, separators=(",", ":") if self.is_tight else None, ascii_only=self.ascii_only)
-
-
-def _edited(text: str, edits: Iterable[_Edit]) -> str:
-    parts, end = [], len(text)  # from the end to the start
-    # the stable order puts what is added to an inner block before what is added, at the same place, to the outer
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        parts += [text[edit.end : end], edit.text]
-        end = edit.start
-    return "".join((text[:end], *reversed(parts)))
+        indent = None if base is None else self.indent
+        separators = (",", ":") if self.is_tight else None
+        text = _dumped(value, indent=indent, separators=separators, ascii_only=self.ascii_only)
+        return text.replace("\n", f"\n{base}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +132,8 @@ class _Editor:
         if kept is None:
             yield from self.anew(steps, old, new)
             return
-        yield from self._lost(steps, _keys(old), {before for before, _ in kept})
+        keys = [*old] if isinstance(old, dict) else range(len(old))
+        yield from self._lost(steps, keys, {before for before, _ in kept})
         yield from self._gained(steps, new, kept)
         for before, after in kept:
             yield from self.by_part((*steps, before), old[before], new[after])
@@ -148,21 +145,20 @@ class _Editor:
         is_block = isinstance(old, list) and self.source.text.startswith("-", span.start)
         is_below = is_block and steps and column == self._column(steps[:-1])
         shift = 2 if is_below and not (isinstance(new, list) and new) else 0
-        yield _Edit(span.start, span.end, " " * shift + self._rendered(span, column + shift, new, old))
-
-    def _rendered(self, span: TextRange, column: int, new: Json, old: Json) -> str:
         whole = self.source.text
         text = whole[span.start : span.end]
         gap = " " if not text and span.start and not whole[span.start - 1].isspace() else ""
         if self.source.language == "json":
             line = whole[whole.rfind("\n", 0, span.start) + 1 : span.start]
             in_lines = "\n" in text or text[:1] not in "[{"
-            return gap + self.style.text(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
-        if isinstance(new, (dict, list)):
-            if new and isinstance(old, (dict, list)) and text[:1] not in "[{!":
-                return _as_block(new, column)
-            return gap + _dumped(new)
-        return gap + _scalar(new, text)
+            made = gap + self.style.text(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
+        elif not isinstance(new, (dict, list)):
+            made = gap + _scalar(new, text)
+        elif new and isinstance(old, (dict, list)) and text[:1] not in "[{!":
+            made = _as_block(new, column + shift)
+        else:
+            made = gap + _dumped(new)
+        yield _Edit(span.start, span.end, " " * shift + made)
 
     def _kept(self, steps: Steps, old: Any, new: Any) -> list[tuple[Any, Any]] | None:
         """Return old and new key, or index, of each part that stays, where only parts need an edit; else None."""
@@ -178,10 +174,6 @@ class _Editor:
             return None
         is_same = len(old) == len(kept) == len(new)
         return kept if is_same or (kept and self.source.text[self.spans[steps].start] != "!") else None
-
-    def _is_block(self, steps: Steps) -> bool:
-        """Whether a mapping or list of YAML has no brackets."""
-        return self.source.language == "yaml" and self.source.text[self.spans[steps].start] not in "[{"
 
     def _column(self, steps: Steps) -> int:
         start = self.spans[steps].start
@@ -199,46 +191,37 @@ class _Editor:
         for place, key in enumerate(keys):
             if key in stay:
                 continue
-            span = self.spans[*steps, key]
+            span, text = self.spans[*steps, key], self.source.text
             start, end = self._line_start((*steps, key)), self._line_end((*steps, key))
-            if self._has_lines((*steps, key)) and (
-                self.source.language == "yaml" or not stay.isdisjoint(keys[place + 1 :])
-            ):
+            before = text[start : span.entry].strip(" \t")
+            # nothing but the part, its dash, a comma and a comment
+            has_lines = before in ("", "-" if isinstance(key, int) else "") and _REST_OF_PART.fullmatch(
+                text, span.end, end
+            )
+            if has_lines and (self.source.language == "yaml" or not stay.isdisjoint(keys[place + 1 :])):
                 yield _Edit(start - 1, end, "") if start else _Edit(0, end + 1, "")
             elif stay.isdisjoint(keys[:place]):
                 yield _Edit(span.entry, self.spans[*steps, keys[place + 1]].entry, "")
             else:
                 yield _Edit(self.spans[*steps, keys[place - 1]].end, span.end, "")
 
-    def _has_lines(self, steps: Steps) -> bool:
-        """Whether nothing but a part, its dash, a comma and a comment stands in its lines."""
-        text, span = self.source.text, self.spans[steps]
-        before = text[self._line_start(steps) : span.entry].strip(" \t")
-        is_alone = not before or (before == "-" and isinstance(steps[-1], int))
-        return is_alone and _REST_OF_PART.fullmatch(text, span.end, self._line_end(steps)) is not None
-
     def _gained(self, steps: Steps, new: Any, kept: Sequence[tuple[Any, Any]]) -> Iterator[_Edit]:
         """Yield what a mapping or list gains behind the last part that stays."""
-        is_mapping = isinstance(new, dict)
         stay = {after for _, after in kept}
-        added: Any = {key: new[key] for key in new if key not in stay} if is_mapping else new[len(kept) :]
+        added = {key: new[key] for key in new if key not in stay} if isinstance(new, dict) else new[len(kept) :]
         if not added:
             return
         last = (*steps, kept[-1][0])
-        if self._is_block(steps):
+        if self.source.language == "yaml" and self.source.text[self.spans[steps].start] not in "[{":
             column, end = self._column(steps), self._line_end(last)
             yield _Edit(end, end, f"\n{' ' * column}{_as_block(added, column)}")
             return
         span, end = self.spans[last], self._line_end(last)
         before = self.source.text[self._line_start(last) : span.entry]
         base = None if before.strip() else before
-        colon, comma = (":", ",") if self.style.is_tight else (": ", ", ")
-        comma = comma if base is None else f",\n{base}"
-        pairs = added.items() if is_mapping else ((None, part) for part in added)
-        text = comma.join(
-            ("" if key is None else self.style.text(key, None) + colon) + self.style.text(part, base)
-            for key, part in pairs
-        )
+        comma = f",\n{base}" if base is not None else "," if self.style.is_tight else ", "
+        text = self.style.text(added, None if base is None else "")[1:-1].strip()
+        text = text.replace(f"\n{self.style.indent}", f"\n{base}")  # which its lines begin with
         rest = _REST_OF_PART.fullmatch(self.source.text, span.end, end)
         if base is None or rest is None or not rest["comment"]:
             yield _Edit(span.end, span.end, comma + text)
@@ -246,11 +229,6 @@ class _Editor:
         if not rest["comma"]:
             yield _Edit(span.end, span.end, ",")
         yield _Edit(end, end, f"\n{base}{text}{rest['comma']}")  # below the comment, which stays beside its part
-
-
-def _keys(value: Any) -> Sequence[Any]:
-    """Return the keys of a mapping, or the indices of a list."""
-    return [*value] if isinstance(value, dict) else range(len(value))
 
 
 def _dumped(
@@ -307,7 +285,7 @@ def update_gold(case: Case, value: Json, removed: Collection[Steps] = ()) -> boo
     if case.gold_is_missing and not case.gold_path.exists():
         write_atomic(case.gold_path, new_text(value, is_yaml=language_of(case.gold_path) == "yaml"))
         return True
-    source, lines = _gold_text(case)
+    source, lines = _source(case.gold_path, case.gold_line, is_line=case.gold_path == case.path)
     old = _found(source, case.gold_steps, case)
     if canonical_json(old) == canonical_json(value):
         return False
@@ -367,17 +345,12 @@ def gold_lines_of(path: Path, first_line: int, places: Sequence[Steps]) -> list[
         source = _source(path, first_line, is_line=first_line > 1)[0]  # in the first line are all its places
     except (CaseFileError, StoreError):  # another program has changed it since
         return [first_line] * len(places)
-    found = source.places(TextTarget(place, on_key=True) for place in places)
-    return [found[TextTarget(place, on_key=True)].line for place in places]
+    return [place.line for place in source.places((steps, True) for steps in places)]
 
 
 def gold_source(case: Case) -> SourceFile:
     """Return the text that holds the gold, read afresh, to place mistakes in it. Raises CaseFileError, StoreError."""
-    return _gold_text(case)[0]
-
-
-def _gold_text(case: Case) -> tuple[SourceFile, list[str]]:
-    return _source(case.gold_path, case.gold_line, is_line=case.gold_path == case.path)
+    return _source(case.gold_path, case.gold_line, is_line=case.gold_path == case.path)[0]
 
 
 def _source(path: Path, line: int, *, is_line: bool) -> tuple[SourceFile, list[str]]:

@@ -6,11 +6,12 @@ are made: the same case on an altered document.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.edit import review_name
 from pytest_extract.cases.model import (
@@ -30,7 +31,6 @@ from pytest_extract.cases.schemas import (
     SchemaCache,
     SchemaPlace,
     field_problem,
-    mistakes_around,
     values_at,
     wrapped_schema,
 )
@@ -38,7 +38,6 @@ from pytest_extract.cases.sources import (
     Mistake,
     SourceFile,
     Steps,
-    TextTarget,
     errors_of,
     is_file,
     mistake_in,
@@ -55,9 +54,9 @@ from pytest_extract.core.case_result import AutoAccept, Origin
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
-from pytest_extract.core.uncompared import Uncompared, find_uncompared
-from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
+from pytest_extract.core.uncompared import find_uncompared
+from pytest_extract.core.validate import Validator, Violation
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
 
@@ -81,10 +80,6 @@ class MatchedDocument(NamedTuple):
 
     file: str
     path: str
-
-    def filled(self, text: str) -> str:
-        """Return a text with `{stem}` and `{path}` replaced; other braces stay."""
-        return text.replace("{stem}", PurePosixPath(self.file).stem).replace("{path}", self.path)
 
 
 def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[MatchedDocument]:
@@ -133,129 +128,128 @@ def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
     A mistake keeps only its own case from running; one in `defaults` keeps the cases that use what is wrong.
     `cache` holds what files share; hand the same one to every call of a collection. No document is opened.
     """
-    loader = _Loader(path, SchemaCache() if cache is None else cache)
     try:
         source = read_source(path, "yaml")
     except CaseFileError as error:
         return LoadedFile(path, (), (error,))
-    cases = tuple(loader.load(source))
-    return LoadedFile(path, cases, errors_of(loader.mistakes, path) if loader.mistakes else ())
+    loader = _Loader(source, SchemaCache() if cache is None else cache)
+    cases = tuple(loader.load())
+    return LoadedFile(path, cases, errors_of(loader.mistakes, path))
 
 
 class _Loader:
     """Loads one case file."""
 
-    def __init__(self, path: Path, cache: SchemaCache) -> None:
-        self.mistakes: list[Mistake] = []
-        self._name = case_name(path)
+    def __init__(self, source: SourceFile, cache: SchemaCache) -> None:
+        self.mistakes = [*source.mistakes]
+        self._source = source
+        self._name = case_name(source.path)
         self._cache = cache
+        self._defaults: KeyLayer | None = None
         self._ids: dict[str, tuple[int, Steps]] = {}
 
-    def load(self, source: SourceFile) -> Iterator[Case]:
+    def load(self) -> Iterator[Case]:
         """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
-        root = source.value
-        self.mistakes += source.mistakes
+        root = self._source.value
         if not isinstance(root, dict):
             found = "an empty file" if root is None else json_type(root)
-            self._tell(source, (), f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
+            self._tell(f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
             return
-        defaults = None
         if root.get("defaults") is not None:
-            defaults = self._defaults(source, root["defaults"])
-            if defaults is None:
+            self._defaults = self._read_defaults(root["defaults"])
+            if self._defaults is None:
                 return
-        if any(not mistake.steps for mistake in source.mistakes):
+        if not all(mistake.steps for mistake in self._source.mistakes):
             return
         forms = [key for key in ("cases", "dataset") if key in root]
         for key in root.keys() - {*FILE_KEYS} if forms else ():
             hint = "; put it under `defaults`" if key in case_keys() else nearest(key, FILE_KEYS)
-            self._tell(source, (key,), f"{key!r} cannot stand beside `{forms[0]}`{hint}", on_key=True)
+            self._tell(f"{key!r} cannot stand beside `{forms[0]}`{hint}", key, on_key=True)
         if len(forms) > 1:
-            self._tell(source, ("dataset",), "has both `cases` and `dataset`; keep one", on_key=True)
-        elif "cases" in root:
-            yield from self._cases(source, root["cases"], defaults)
+            self._tell("has both `cases` and `dataset`; keep one", "dataset", on_key=True)
         elif "dataset" in root:
-            yield from self._dataset(source, root["dataset"], defaults)
+            yield from self._dataset(root["dataset"])
+        elif "cases" not in root:
+            keys = {key: value for key, value in root.items() if key not in FILE_KEYS}
+            yield from self._case(KeyLayer(self._source, (), keys), self._name, 1)
+        elif isinstance(cases := root["cases"], list) and cases:
+            places = self._source.places((("cases", index), False) for index in range(len(cases)))
+            for index, (raw, place) in enumerate(zip(cases, places, strict=True)):
+                own = KeyLayer(self._source, ("cases", index), raw)
+                yield from self._case(own, f"{self._name}-{index + 1}", place.line)
         else:
-            own = {key: value for key, value in root.items() if key not in FILE_KEYS}
-            yield from self._case(source, (), own, defaults, self._name, 1)
+            self._tell("`cases` must be a list with at least one case", "cases")
 
-    def _tell(self, source: SourceFile, steps: Steps, message: str, *, on_key: bool = False) -> None:
-        self.mistakes.append(Mistake(source, steps, message, on_key))
+    def _tell(self, message: str, *steps: Step, on_key: bool = False) -> None:
+        self.mistakes.append(Mistake(self._source, steps, message, on_key))
 
-    def _tell_unread(self, error: CaseFileError, source: SourceFile, key: str, path: str) -> None:
+    def _tell_unread(self, error: CaseFileError, key: str, path: str) -> None:
         """Tell of a file that cannot be read: its own mistake, or that it is not there."""
-        self.mistakes.append(mistake_in(error) if is_file(path) else Mistake(source, (key,), no_file(key, Path(path))))
+        if is_file(path):
+            self.mistakes.append(mistake_in(error))
+        else:
+            self._tell(no_file(key, Path(path)), key)
 
-    def _defaults(self, source: SourceFile, value: Json) -> KeyLayer | None:
+    def _read_defaults(self, value: Json) -> KeyLayer | None:
         """Return the defaults, or None where they cannot be used: each case may lack what they hold."""
-        steps: Steps = ("defaults",)
+        layer = KeyLayer(self._source, ("defaults",), value)
         if isinstance(value, str):
-            path = path_from(source.folder, value)
+            path = path_from(self._source.folder, value)
             try:
-                source, steps = self._cache.defaults(path), ()
+                source = self._cache.defaults(path)
             except CaseFileError as error:
-                self._tell_unread(error, source, "defaults", path)
+                self._tell_unread(error, "defaults", path)
                 return None
             self.mistakes += source.mistakes
-            value = source.value
-        if isinstance(value, dict):
-            return KeyLayer(source, steps, value)
-        message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
-        self._tell(source, steps, message)
+            layer = KeyLayer(source, (), source.value)
+        if isinstance(layer.raw, dict):
+            return layer
+        wanted = "a mapping of case keys, or the path of a YAML file"
+        message = f"`defaults` must be {wanted}, not {json_type(layer.raw)}"
+        self.mistakes.append(Mistake(layer.source, layer.steps, message))
         return None
 
-    def _cases(self, source: SourceFile, cases: Json, defaults: KeyLayer | None) -> Iterator[Case]:
-        if not isinstance(cases, list) or not cases:
-            self._tell(source, ("cases",), "`cases` must be a list with at least one case")
-            return
-        targets = [TextTarget(("cases", index)) for index in range(len(cases))]
-        places = source.places(targets)
-        for number, (raw, target) in enumerate(zip(cases, targets, strict=True), start=1):
-            yield from self._case(source, target.steps, raw, defaults, f"{self._name}-{number}", places[target].line)
-
-    def _dataset(self, source: SourceFile, value: Json, defaults: KeyLayer | None) -> Iterator[Case]:
+    def _dataset(self, value: Json) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
-            self._tell(source, ("dataset",), f"`dataset` must be the path of a JSONL file, not {json_type(value)}")
+            self._tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
             return
-        path = path_from(source.folder, value)
-        is_empty = True
+        path = path_from(self._source.folder, value)
+        number = 0
         try:
             for number, line in source_lines(Path(path)):
-                is_empty = False
                 if isinstance(line, CaseFileError):
                     self.mistakes.append(mistake_in(line))
                 else:
                     self.mistakes += line.mistakes
-                    yield from self._case(line, (), line.value, defaults, f"{self._name}-{number}", number)
+                    yield from self._case(KeyLayer(line, (), line.value), f"{self._name}-{number}", number)
         except CaseFileError as error:
-            self._tell_unread(error, source, "dataset", path)
+            self._tell_unread(error, "dataset", path)
             return
-        if is_empty:
+        if not number:
             message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
-            self._tell(source, ("dataset",), message)
+            self._tell(message, "dataset")
 
-    def _case(
-        self, source: SourceFile, steps: Steps, raw: Json, defaults: KeyLayer | None, name: str, line: int
-    ) -> Iterator[Case]:
-        if not isinstance(raw, dict):
-            self._tell(source, steps, f"a case is {_A_CASE}, not {json_type(raw)}")
+    def _case(self, own: KeyLayer, name: str, line: int) -> Iterator[Case]:
+        if not isinstance(own.raw, dict):
+            message = f"a case is {_A_CASE}, not {json_type(own.raw)}"
+            self.mistakes.append(Mistake(own.source, own.steps, message))
             return
-        begin = len(self.mistakes)
-        settings = case_settings(KeyLayer(source, steps, raw), defaults, self.mistakes)
-        if "documents" in settings.values and len(self.mistakes) == begin and not settings.broken:
+        settings = case_settings(own, self._defaults)
+        if "documents" in settings.values and not settings.mistakes and not settings.broken:
             yield from self._case_of_each(settings, line)
-            return
-        name = str(settings.values.get("id", name))
-        other = self._ids.setdefault(name, (line, steps))
-        if other != (line, steps):
-            self._tell(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other[0]}")
-        yield from self._built(settings, name, line, begin)
+        else:
+            name = str(settings.values.get("id", name))
+            other = self._ids.setdefault(name, (line, own.steps))
+            if other != (line, own.steps):
+                message = f"the id {name!r} is taken by the case of line {other[0]}"
+                settings.mistakes.append(Mistake(own.source, (*own.steps, "id"), message))
+            yield from self._built(settings, name, line)
+        self.mistakes += settings.mistakes
 
-    def _built(self, settings: CaseSettings, name: str, line: int, begin: int) -> Iterator[Case]:
+    def _built(self, settings: CaseSettings, name: str, line: int) -> Iterator[Case]:
         """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
-        case = _CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
-        if case is None or settings.broken or len(self.mistakes) > begin:
+        case = _CaseBuilder(settings, self._cache).build(name, line)
+        if case is None:
             return
         yield case
         if "variants" not in settings.values or self._cache.updates_golds:
@@ -271,38 +265,39 @@ class _Loader:
             message = f"`variants`: the gold has no single value at {each.how!r} to take out"
             if altered is not None:
                 message = f"the id {altered.id!r} is taken; keep one of the variants, or cases, that have it"
-            layer = settings.layer_of("variants")
-            self._tell(layer.source, (*layer.steps, "variants"), message)
+            settings.tell(message, "variants")
 
     def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:
         """Yield a case for each document that the patterns of `documents` match."""
-        layer = settings.layer_of("documents")
-        at = (*layer.steps, "documents")
+        folder = Path(settings.layer_of("documents").source.folder)
         golds: set[str] = set()
         try:
-            for document in matched_documents(Path(layer.source.folder), settings.values["documents"]):
+            for document in matched_documents(folder, settings.values["documents"]):
                 values = {"id": document.path, **settings.values, "document": document.file}
+                stem = PurePosixPath(document.file).stem
                 for key in ("id", "gold"):
                     if isinstance(values.get(key), str):
-                        values[key] = document.filled(values[key])
+                        values[key] = values[key].replace("{stem}", stem).replace("{path}", document.path)
                 name, gold = str(values["id"]), values.get("gold")
                 place = line, (*settings.own.steps, document.file)
-                unfit = checked_value("id", name, at)[1]
+                unfit = checked_value("id", name)[1]
                 is_taken = self._ids.setdefault(name, place) != place
                 if unfit:
-                    self._tell(layer.source, at, f"the id of {document.file} {unfit[0].message}")
+                    settings.tell(f"the id of {document.file} {unfit[0].message}", "documents")
                 elif is_taken or (isinstance(gold, str) and gold in golds):
                     key = "id" if is_taken else "gold"
                     advice = (
                         f"write `{key}` with {{path}}, or give patterns entries of `cases`, each with its own `{key}`"
                     )
                     message = f"{document.file} has the {key} {values[key]!r} of another case; {advice}"
-                    self._tell(layer.source, at, message)
+                    settings.tell(message, "documents")
                 else:
                     golds |= {gold} if isinstance(gold, str) else set()
-                    yield from self._built(replace(settings, values=values), name, line, len(self.mistakes))
+                    of_document = replace(settings, values=values, mistakes=[])
+                    yield from self._built(of_document, name, line)
+                    self.mistakes += of_document.mistakes
         except CaseFileError as error:
-            self._tell(layer.source, at, f"`documents`: {error.message}")
+            settings.tell(f"`documents`: {error.message}", "documents")
 
 
 # --- one case
@@ -329,36 +324,48 @@ class _Gold(NamedTuple):
     is_missing: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class _CaseBuilder:
-    """Builds one case. Every mistake is added to `mistakes`; a case with one is not built."""
+    """Builds one case. Every mistake is told of in its settings; a case with one is not built."""
 
-    def __init__(self, settings: CaseSettings, cache: SchemaCache, mistakes: list[Mistake]) -> None:
-        self._settings = settings
-        self._values = settings.values
-        self._cache = cache
-        self._mistakes = mistakes
-        self._begin = len(mistakes)
+    _settings: CaseSettings
+    _cache: SchemaCache
 
     def build(self, name: str, line: int) -> Case | None:
-        """Return the case, or None after adding every mistake that keeps it from running."""
-        values, own = self._values, self._settings.own
+        """Return the case, or None after telling every mistake that keeps it from running."""
+        values, settings, own = self._settings.values, self._settings, self._settings.own
         self._require()
-        document, schema, gold = self._document(), self._schema(), self._gold()
+        schema, gold = self._schema(), self._gold()
+        document = Document(text=values["text"]) if "text" in values else None
+        if document is None and "document" in values:
+            document = self._read(
+                "document" if "document" in settings.raw else "documents", values["document"], Document
+            )
         prompt = self._read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
         gates = GateConfig.from_json(values.get("gates", {}))
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
-        is_sound = schema is not None and self._schema_holds(schema, gates)
-        draft = gold is not None and self._is_draft(name, gold)
-        uncompared = None
-        if gold is not None and not gold.is_missing:
-            if schema is not None and scorer is not None and not self._cache.updates_golds:
-                if is_sound and gates.schema:
-                    self._check_gold(self._cache.validator(schema), gold)
-                self._check_rules(name, scorer, schema, gold, gates)
-            uncompared = self._uncompared(scorer, gold) if scorer is not None else None
-        if len(self._mistakes) > self._begin or self._settings.invalid:
+        if schema is not None:
+            for problem in self._cache.problems(schema) if gates.schema or not isinstance(schema.value, dict) else ():
+                message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
+                self._tell(schema.source, schema.steps_to(problem.path), message)
+        uncompared, draft = None, False
+        if gold is not None:
+            try:  # the file beside the gold says whether somebody has reviewed it
+                review = review_name(gold.steps, gold.source.first_line, name)
+                draft = not self._cache.review(gold.source.path, review).reviewed
+            except CaseFileError as error:
+                settings.mistakes.append(mistake_in(error))
+            if scorer is not None and schema is not None and not gold.is_missing:
+                if not self._cache.updates_golds:
+                    self._check_gold(name, scorer, schema, gold, gates)
+                uncompared = find_uncompared(scorer.program, gold.value)
+                is_allowed = self._cache.structure_only or values.get("uncompared") == "allow"
+                if uncompared is not None and uncompared.is_most and not is_allowed:
+                    message = f"{uncompared}; {ALLOW_UNCOMPARED}"
+                    self._tell(gold.source, (*gold.steps, *uncompared.first), message, on_key=True)
+        if settings.mistakes or settings.invalid or settings.broken:
             return None
         if document is None or schema is None or scorer is None or gold is None:
             return None  # the defaults that may name them cannot be read
@@ -390,17 +397,13 @@ class _CaseBuilder:
         )
 
     def _tell(self, source: SourceFile, steps: Steps, message: str, *, on_key: bool = False) -> None:
-        self._mistakes.append(Mistake(source, steps, message, on_key))
-
-    def _tell_of_key(self, message: str, *steps: Any, on_key: bool = False) -> None:
-        layer = self._settings.layer_of(*steps)
-        self._tell(layer.source, (*layer.steps, *steps), message, on_key=on_key)
+        self._settings.mistakes.append(Mistake(source, steps, message, on_key))
 
     def _require(self) -> None:
         settings = self._settings
         if settings.broken:
             return  # an unknown key may be a misspelt one
-        given = self._values.keys() | settings.invalid
+        given = self._settings.values.keys() | settings.invalid
         missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
         if not given & {*DOCUMENT_FORMS}:
             missing.append("either `document` (a path), `documents` (a pattern) or `text`")
@@ -409,38 +412,29 @@ class _CaseBuilder:
         forms = [form for form in DOCUMENT_FORMS if form in settings.raw]
         if len(forms) > 1:
             both = f"both `{forms[0]}` and `{forms[1]}`"
-            self._tell_of_key(f"the case has {both}; keep one of them", forms[-1], on_key=True)
-
-    def _place(self, key: str, name: str) -> str:
-        return path_from(self._settings.layer_of(key).source.folder, name)
+            self._settings.tell(f"the case has {both}; keep one of them", forms[-1], on_key=True)
 
     def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
         """Read the file that a key names; a mistake of the file's own keeps its own place."""
         if _URL.match(name):
-            self._tell_of_key(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+            self._settings.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
             return None
-        place = self._place(key, name)
+        place = path_from(self._settings.layer_of(key).source.folder, name)
         if not is_file(place):
-            can_be_made = key == "gold" and "#/" not in self._values["gold"]
+            can_be_made = key == "gold" and "#/" not in self._settings.values["gold"]
             hint = "; make it with --extract-update-gold=new" if can_be_made else ""
-            self._tell_of_key(no_file(key, Path(place)) + hint, key)
+            self._settings.tell(no_file(key, Path(place)) + hint, key)
             return None
         try:
             return read(place)
         except CaseFileError as error:
-            self._mistakes.append(mistake_in(error))
+            self._settings.mistakes.append(mistake_in(error))
             return None
 
-    def _document(self) -> Document | None:
-        if "text" in self._values:
-            return Document(text=self._values["text"])
-        key = "document" if "document" in self._settings.raw else "documents"
-        name = self._values.get("document")
-        return None if name is None else self._read(key, name, Document)
-
-    def _part_of_file(self, key: str) -> tuple[SourceFile, str, Steps] | None:
-        """Return the file that a key names, and pointer and place of the part that it means there."""
-        name, pointer = path_and_pointer(self._values[key], lambda name: is_file(self._place(key, name)))
+    def _part_of_file(self, key: str) -> tuple[SourceFile, Steps] | None:
+        """Return the file that a key names, and the place of the part that it means there."""
+        folder = self._settings.layer_of(key).source.folder
+        name, pointer = path_and_pointer(self._settings.values[key], lambda name: is_file(path_from(folder, name)))
         source = self._read(key, name, self._cache.source)
         if source is None:
             return None
@@ -448,23 +442,24 @@ class _CaseBuilder:
         if steps is None:
             advice = pointer_advice(source.value, pointer)
             message = f"`{key}`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}"
-            self._tell_of_key(message, key)
+            self._settings.tell(message, key)
             return None
-        found = mistakes_around(source, steps)
-        self._mistakes.extend(found)
-        return None if found else (source, pointer, steps)
+        # no part that is wrong, or stands in one that is, is used
+        found = [each for each in source.mistakes if all(map(operator.eq, each.steps, steps))]
+        self._settings.mistakes += found
+        return None if found else (source, steps)
 
     def _schema(self) -> SchemaPlace | None:
-        value = self._values.get("schema")
+        value = self._settings.values.get("schema")
         if value is None:
             return None
         if not isinstance(value, str):
             layer = self._settings.layer_of("schema")
-            return self._cache.inline_schema(layer.source, (*layer.steps, "schema"))
+            return self._cache.schema(layer.source, (*layer.steps, "schema"))
         part = self._part_of_file("schema")
-        place = None if part is None else self._cache.schema_in(*part[:2])
-        if place is None:
+        if part is None:
             return None
+        place = self._cache.schema(part[0], (), part[1])
         from pytest_extract.schema_tools.resolve import is_gemini
 
         inner = wrapped_schema(place.value)
@@ -478,84 +473,67 @@ class _CaseBuilder:
             )
         else:
             return place
-        self._tell_of_key(message, "schema")
+        self._settings.tell(message, "schema")
         return None
 
     def _gold(self) -> _Gold | None:
-        if "gold" not in self._values:
+        if "gold" not in self._settings.values:
             return None
-        value = self._values["gold"]
+        value = self._settings.values["gold"]
         if not isinstance(value, str):
             layer = self._settings.layer_of("gold")
             return _Gold(value, layer.source, (*layer.steps, "gold"))
         if self._cache.updates_golds == "new" and not _URL.match(value) and "#/" not in value:
-            path = Path(self._place("gold", value))
+            path = Path(path_from(self._settings.layer_of("gold").source.folder, value))
             if not path.exists():
                 return _Gold(None, SourceFile(path), (), is_missing=True)
         part = self._part_of_file("gold")
-        return None if part is None else _Gold(reached(part[0].value, part[2]), part[0], part[2])
-
-    def _is_draft(self, case_id: str, gold: _Gold) -> bool:
-        """Whether nobody has reviewed the gold, as the file beside it says."""
-        try:
-            name = review_name(gold.steps, gold.source.first_line, case_id)
-            return not self._cache.review(gold.source.path, name).reviewed
-        except CaseFileError as error:
-            self._mistakes.append(mistake_in(error))
-            return False
+        return None if part is None else _Gold(reached(part[0].value, part[1]), *part)
 
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
-        how = {key: self._values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}
+        how = {key: self._settings.values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}
         try:
-            return self._cache.scorer(schema, **how, overrides=self._values.get("overrides", {}))
+            return self._cache.scorer(schema, **how, overrides=self._settings.values.get("overrides", {}))
         except SchemaError as found:
             for error in found.errors:
-                self._tell_of_schema(error, schema)
+                if error.at:
+                    is_override = error.at[0] == "overrides"
+                    place = f"{error.at[1]}: " if is_override else ""
+                    message = f"`{error.at[0]}`: {place}{error.message}"
+                    self._settings.tell(message, *error.at, on_key=is_override)
+                else:
+                    steps = pointer_steps(schema.value, error.pointer) or ()
+                    where = f"at {error.pointer}: " if error.pointer else ""
+                    self._tell(schema.source, schema.steps_to(steps), f"the schema {where}{error.message}")
             return None
-
-    def _tell_of_schema(self, error: SchemaError, schema: SchemaPlace) -> None:
-        if error.at:
-            is_override = error.at[0] == "overrides"
-            place = f"{error.at[1]}: " if is_override else ""
-            self._tell_of_key(f"`{error.at[0]}`: {place}{error.message}", *error.at, on_key=is_override)
-        else:
-            steps = pointer_steps(schema.value, error.pointer) or ()
-            where = f"at {error.pointer}: " if error.pointer else ""
-            self._tell(schema.source, schema.steps_to(steps), f"the schema {where}{error.message}")
 
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         scored = not self._cache.structure_only
-        absent = self._values.get("absent", {})
+        absent = self._settings.values.get("absent", {})
         for field, steps in named_fields(self._settings.raw):
             bounded = scored and steps[0] == "thresholds"
             absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
             problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
             if problem is not None:
-                self._tell_of_key(problem, *steps, on_key=steps[-1] != "path")
-        for name in self._values.get("thresholds", {}).get("measures", {}) if scored else ():
+                self._settings.tell(problem, *steps, on_key=steps[-1] != "path")
+        for name in self._settings.values.get("thresholds", {}).get("measures", {}) if scored else ():
             if name not in scorer.measures:
                 known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
                 message = f"no measure of the project is called {name!r}{known}"
-                self._tell_of_key(message, "thresholds", "measures", name, on_key=True)
+                self._settings.tell(message, "thresholds", "measures", name, on_key=True)
 
-    def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
-        problems = self._cache.problems(schema)
-        for problem in problems if gates.schema or not isinstance(schema.value, dict) else ():
-            message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
-            self._tell(schema.source, schema.steps_to(problem.path), message)
-        return not problems
-
-    def _uncompared(self, scorer: Scorer, gold: _Gold) -> Uncompared | None:
-        """Return the gold values that no comparison reaches; a mistake where they are most of the gold."""
-        found = find_uncompared(scorer.program, gold.value)
-        allowed = self._cache.structure_only or self._values.get("uncompared") == "allow"
-        if found is not None and found.is_most and not allowed:
-            self._tell(gold.source, (*gold.steps, *found.first), f"{found}; {ALLOW_UNCOMPARED}", on_key=True)
-        return found
-
-    def _check_rules(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
-        """Add a mistake for each rule across fields that the gold breaks, at the place of the rule."""
-        is_measured = "rules_held" in self._values.get("thresholds", {})
+    def _check_gold(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
+        """Hold the gold against a sound schema, and against the rules across fields, which are told at their place."""
+        errors: Sequence[Violation] = ()
+        validator = self._cache.validator(schema)
+        if gates.schema and not self._cache.problems(schema) and not validator.is_valid(gold.value):
+            errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
+        more = f"; there are more than the {GOLD_ERRORS} that are listed" if len(errors) > GOLD_ERRORS else ""
+        for number, error in enumerate(errors[:GOLD_ERRORS]):
+            hint = "" if number else f"{more}; {ACCEPT_GOLD}"
+            message = f"the gold does not satisfy its schema at {error.path}: {error.message}{hint}"
+            self._tell(gold.source, (*gold.steps, *error.path), message)
+        is_measured = "rules_held" in self._settings.values.get("thresholds", {})
         if gates.rules is False or (gates.rules is None and is_measured):
             return
         named = f"the gold of {name}" + ("" if gold.steps else f" ({gold.source.path.name})")
@@ -568,17 +546,7 @@ class _CaseBuilder:
             if rule.of_schema:
                 self._tell(schema.source, schema.steps_to((RULES_KEYWORD, rule.index)), message)
             else:
-                self._tell_of_key(f"`rules`: {message}", "rules", rule.index)
-
-    def _check_gold(self, validator: Validator, gold: _Gold) -> None:
-        if validator.is_valid(gold.value):
-            return
-        errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
-        more = f"; there are more than the {GOLD_ERRORS} that are listed" if len(errors) > GOLD_ERRORS else ""
-        for number, error in enumerate(errors[:GOLD_ERRORS]):
-            hint = "" if number else f"{more}; {ACCEPT_GOLD}"
-            message = f"the gold does not satisfy its schema at {error.path}: {error.message}{hint}"
-            self._tell(gold.source, (*gold.steps, *error.path), message)
+                self._settings.tell(f"`rules`: {message}", "rules", rule.index)
 
 
 _NAMES_OF_FIELDS: Final = ("thresholds.fields.*", "auto_accept.fields.*", "accept.*", "absent.*", "evidence.*")

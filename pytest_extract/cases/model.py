@@ -8,16 +8,16 @@ with the defaults that cases share. Nothing here reads a document or knows the s
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import math
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from importlib.resources import files
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 
 Modality: TypeAlias = Literal["text", "image", "audio"]
-Absence: TypeAlias = Literal["must", "either"]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -161,7 +160,7 @@ class Case:
     altered: str = ""
     repeat: Repeat = field(default_factory=Repeat)
     accept: Mapping[str, tuple[Json, ...]] = field(default_factory=_nothing)
-    absent: Mapping[str, Absence] = field(default_factory=_nothing)
+    absent: Mapping[str, Literal["must", "either"]] = field(default_factory=_nothing)
     known_failures: tuple[KnownFailure, ...] = ()
     gates: GateConfig
     max_output_bytes: int | None = None
@@ -199,12 +198,6 @@ EDITOR_SCHEMA: Final = "extract.schema.json"
 def case_file_schema() -> str:
     """Return the text of the JSON Schema of the case file, which is a file of the package."""
     return files("pytest_extract.cases").joinpath("case.schema.json").read_text(encoding="utf-8")
-
-
-def editor_line(case_file: str, schema: str = EDITOR_SCHEMA) -> str:
-    """Return the comment by which an editor's YAML support finds the schema; both paths are relative to one folder."""
-    place = PurePosixPath(os.path.relpath(schema, os.path.dirname(case_file) or "."))  # noqa: PTH120 - both relative
-    return f"# yaml-language-server: $schema={place}\n"
 
 
 def renewed_schema() -> str:
@@ -256,23 +249,28 @@ def _validator_of(key: str) -> Validator:
     return Validator({"$ref": f"#/$defs/{key}", "$defs": definitions})
 
 
-def checked_value(key: str, value: Json, at: Steps) -> tuple[Any, tuple[KeyMistake, ...]]:
-    """Return the value of a key as `Case` has it, and no mistake, or None and every mistake, placed below `at`."""
-    is_fit = _UNREAD.get(key, _validator_of(key).is_valid)
-    if not is_fit(value):
+def checked_value(key: str, value: Json) -> tuple[Any, tuple[KeyMistake, ...]]:
+    """Return the value of a key as `Case` has it, and no mistake, or None and every mistake."""
+    if key not in _UNREAD:
+        is_fit = _validator_of(key).is_valid(value)
+    elif isinstance(value, str):
+        is_fit = bool(value.strip()) and "\0" not in value
+    else:
+        is_fit = isinstance(value, _UNREAD[key])
+    if not is_fit:
         from jsonschema import Draft202012Validator
 
         errors = Draft202012Validator(_validator_of(key).schema).iter_errors(value)
-        return None, tuple(told for error in errors for told in _told(error, at))
+        return None, tuple(told for error in errors for told in _told(error, key))
     try:
         return _MADE[key](value) if key in _MADE else value, ()
     except _WrongError as error:
-        return None, (KeyMistake((*at, *error.steps), str(error)),)
+        return None, (KeyMistake((key, *error.steps), str(error)),)
 
 
 def checked_argument(name: str, value: Any) -> Any:
     """Check an argument that is a key of cases, and return it as `Case` has it; ConfigError with all mistakes in it."""
-    clean, mistakes = checked_value(name, dict(arguments.mapping(name, value)), (name,))
+    clean, mistakes = checked_value(name, dict(arguments.mapping(name, value)))
     if mistakes:
         raise ConfigError("\n".join(f"{'.'.join(map(str, told.steps))}: {told.message}" for told in mistakes))
     return clean
@@ -281,41 +279,34 @@ def checked_argument(name: str, value: Any) -> Any:
 # --- words of what the schema refuses
 
 
-def _told(error: ValidationError, at: Steps) -> Iterator[KeyMistake]:
+def _told(error: ValidationError, at: str) -> Iterator[KeyMistake]:
     """Word one error of jsonschema; of alternatives, the one that the value's type fits speaks."""
-    here = (*at, *error.absolute_path)
+    here = (at, *error.absolute_path)
     schema: Any = error.schema
     value: Any = error.instance
-    match error.validator:
-        case "additionalProperties" if error.validator_value is False:
-            for key in value.keys() - schema["properties"].keys():
-                message = f"{_name(here)} has no key {key!r}{nearest(key, schema['properties'])}"
-                yield KeyMistake((*here, key), message, on_key=True)
-        case "required":
-            for key in schema["required"]:
-                if key not in value:
-                    meaning = schema["properties"][key].get("description")
-                    yield KeyMistake(here, f"needs `{key}`: {meaning}" if meaning else f"needs `{key}`")
-        case "anyOf":
-            branches: dict[object, list[ValidationError]] = {}
-            for inner in error.context or ():
-                branches.setdefault(inner.relative_schema_path[0], []).append(inner)
-            fitting = [
-                errors
-                for errors in branches.values()
-                if not any(inner.validator in {"type", "enum"} and not inner.relative_path for inner in errors)
-            ]
-            if len(fitting) == 1:
-                for inner in fitting[0]:
-                    yield from _told(inner, at)
-            else:
-                yield KeyMistake(here, f"must be {value_phrase(schema)}, not {_value_text(value)}")
-        case _:
-            yield KeyMistake(here, f"must be {value_phrase(schema)}, not {_value_text(value)}{_hint(schema, value)}")
-
-
-def _name(steps: Steps) -> str:
-    return path_text(steps) if isinstance(steps[-1], int) else str(steps[-1])
+    branches = itertools.groupby(error.context or (), key=lambda inner: inner.relative_schema_path[0])
+    fitting = [
+        errors
+        for errors in (list(branch) for _, branch in branches)
+        if not any(inner.validator in {"type", "enum"} and not inner.relative_path for inner in errors)
+    ]
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        name = path_text(here) if isinstance(here[-1], int) else here[-1]
+        for key in value.keys() - schema["properties"].keys():
+            message = f"{name} has no key {key!r}{nearest(key, schema['properties'])}"
+            yield KeyMistake((*here, key), message, on_key=True)
+    elif error.validator == "required":
+        for key in schema["required"]:
+            if key not in value:
+                meaning = schema["properties"][key].get("description")
+                yield KeyMistake(here, f"needs `{key}`: {meaning}" if meaning else f"needs `{key}`")
+    elif len(fitting) == 1:
+        for inner in fitting[0]:
+            yield from _told(inner, at)
+    else:
+        is_number = schema.get("type") == "string" and isinstance(value, int | float)
+        hint = closest(value, schema["enum"]) if "enum" in schema else "; put it in quotes" if is_number else ""
+        yield KeyMistake(here, f"must be {value_phrase(schema)}, not {_value_text(value)}{hint}")
 
 
 def value_phrase(schema: Mapping[str, Any]) -> str:
@@ -351,12 +342,6 @@ def _value_text(value: Json) -> str:
     return short_repr(value)
 
 
-def _hint(schema: Mapping[str, Any], value: Json) -> str:
-    if "enum" in schema:
-        return closest(value, schema["enum"])
-    return "; put it in quotes" if schema.get("type") == "string" and isinstance(value, int | float) else ""
-
-
 # --- what the schema cannot say, and the values as `Case` has them
 
 
@@ -368,18 +353,8 @@ class _WrongError(Exception):
         self.steps = steps
 
 
-def _is_path_or(*types: type) -> Callable[[Json], bool]:
-    def fits(value: Json) -> bool:
-        return isinstance(value, types) or (isinstance(value, str) and bool(value.strip()) and "\0" not in value)
-
-    return fits
-
-
-_UNREAD: Final[Mapping[str, Callable[[Json], bool]]] = {
-    "schema": _is_path_or(dict, bool),
-    "gold": _is_path_or(dict, list, int, float, type(None)),
-}
-"""Keys whose values may be large, hostile or hold what JSON cannot: only their type is looked at here."""
+_UNREAD: Final = {"schema": (dict, bool), "gold": (dict, list, int, float, type(None))}
+"""Keys whose values may be large, hostile or hold what JSON cannot: only their type, beside a path's, is looked at."""
 
 
 def _id(value: str | int) -> str:
@@ -488,20 +463,16 @@ def _confidence(value: Json) -> Any:
 def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
     from pytest_extract.core.results import Citation
 
-    def place(given: dict[str, Any], *steps: str | int) -> Citation:
-        if "box" not in given:
-            return Citation(page=given["page"])
-        left, top, right, bottom = given["box"]
-        if left >= right or top >= bottom:
-            raise _WrongError(
-                f"must be left, top, right and bottom, each side before the other, not {given['box']}", *steps
-            )
-        return Citation(page=given["page"], box=(left, top, right, bottom))
-
-    return {
-        usual(name): tuple(place(given, name, index, "box") for index, given in enumerate(places))
-        for name, places in value.items()
-    }
+    made: dict[str, tuple[Citation, ...]] = {}
+    for name, places in value.items():
+        for index, given in enumerate(places):
+            left, top, right, bottom = given.get("box", (0, 0, 1, 1))
+            if left >= right or top >= bottom:
+                wanted = "left, top, right and bottom, each side before the other"
+                raise _WrongError(f"must be {wanted}, not {given['box']}", name, index, "box")
+        boxes = [tuple(given["box"]) if "box" in given else None for given in places]
+        made[usual(name)] = tuple(Citation(page=each["page"], box=box) for each, box in zip(places, boxes, strict=True))
+    return made
 
 
 def _listed(value: Json) -> tuple[Json, ...]:
@@ -545,6 +516,7 @@ class CaseSettings:
     """The keys of a case over its defaults: as written (`raw`), and checked (`values`).
 
     `invalid`: the keys with a mistake. `broken`: the mappings as a whole have one (an unknown key, a duplicate key).
+    `mistakes`: all that is wrong with the case, in whichever file.
     """
 
     own: KeyLayer
@@ -553,6 +525,12 @@ class CaseSettings:
     values: dict[str, Any] = field(default_factory=dict)
     invalid: set[str] = field(default_factory=set)
     broken: bool = False
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def tell(self, message: str, *steps: Step, on_key: bool = False) -> None:
+        """Add a mistake at a key, or at a place below it, where that is written."""
+        layer = self.layer_of(*steps)
+        self.mistakes.append(Mistake(layer.source, (*layer.steps, *steps), message, on_key))
 
     def layer_of(self, *steps: Step) -> KeyLayer:
         """Return the layer, own keys or defaults, that holds the value at a key, or at a place below it."""
@@ -565,8 +543,8 @@ class CaseSettings:
         return self.own
 
 
-def case_settings(own: KeyLayer, defaults: KeyLayer | None, mistakes: list[Mistake]) -> CaseSettings:
-    """Put the keys of a case over its defaults, check every key, and add mistakes to the list.
+def case_settings(own: KeyLayer, defaults: KeyLayer | None) -> CaseSettings:
+    """Put the keys of a case over its defaults, and check every key.
 
     The mappings of MERGED are merged key by key, all others replaced as a whole. A case with a document of one form
     drops those of the defaults.
@@ -580,38 +558,38 @@ def case_settings(own: KeyLayer, defaults: KeyLayer | None, mistakes: list[Mista
     settings = CaseSettings(own, defaults, raw)
     for key, value in raw.items():
         if key in case_keys():
-            result, wrong = checked_value(key, value, (key,))
+            result, wrong = checked_value(key, value)
+            for told in wrong:
+                settings.tell(told.text(), *told.steps, on_key=told.on_key)
+            if wrong:
+                settings.invalid.add(key)
+            else:
+                settings.values[key] = result
         else:
-            result, wrong = None, (KeyMistake((key,), _unknown_key_message(key, own.steps), on_key=True),)
+            known = (*case_keys(), *(() if own.steps else FILE_KEYS))
+            is_misplaced = key in FILE_KEYS
+            message = (
+                f"`{key}` belongs at the top of the file"
+                if is_misplaced
+                else f"unknown key {key!r}{nearest(key, known)}"
+            )
+            settings.tell(message, key, on_key=True)
             settings.broken = True
-        if not wrong:
-            settings.values[key] = result
-            continue
-        settings.invalid.add(key)
-        for told in wrong:
-            layer = settings.layer_of(*told.steps)
-            mistakes.append(Mistake(layer.source, (*layer.steps, *told.steps), told.text(), told.on_key))
     for layer in filter(None, (own, defaults)):
-        for problem in layer.source.problems:
-            if problem.steps[: len(layer.steps)] == layer.steps and len(problem.steps) > len(layer.steps):
-                key = str(problem.steps[len(layer.steps)])
+        level = len(layer.steps)
+        for mistake in layer.source.mistakes:
+            if mistake.steps[:level] == layer.steps and len(mistake.steps) > level:
+                key = str(mistake.steps[level])
                 if layer is own or key not in own.raw or key in MERGED:
                     settings.invalid.add(key)
-            elif layer.steps[: len(problem.steps)] == problem.steps:
+            elif layer.steps[: len(mistake.steps)] == mistake.steps:
                 settings.broken = True
     return settings
 
 
-def _unknown_key_message(key: str, steps: Steps) -> str:
-    if key in FILE_KEYS:
-        return f"`{key}` belongs at the top of the file"
-    return f"unknown key {key!r}{nearest(key, (*case_keys(), *(() if steps else FILE_KEYS)))}"
-
-
 def _merged(under: Mapping[str, Any], over: Any) -> dict[str, Any]:
     both = {**under, **over}
-    for key, value in over.items():
-        beneath = under.get(key)
-        if isinstance(value, dict) and isinstance(beneath, dict):
-            both[key] = _merged(beneath, value)
+    for key in under.keys() & over.keys():
+        if isinstance(under[key], dict) and isinstance(over[key], dict):
+            both[key] = _merged(under[key], over[key])
     return both

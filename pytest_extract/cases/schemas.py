@@ -19,7 +19,6 @@ from urllib.parse import unquote
 from pytest_extract.cases.edit import REVIEWED, GoldReview, read_reviews, review_path
 from pytest_extract.cases.model import Prompt
 from pytest_extract.cases.sources import (
-    Mistake,
     SourceFile,
     Steps,
     path_from,
@@ -80,7 +79,14 @@ def field_problem(
         "must": all(map(_is_skipped, nodes)),  # there are none inside of what is skipped
         "either": bool(nodes) and all(isinstance(node, Object) and not node.checks for node in nodes),
     }
-    if (bounded and not any(map(_has_score, nodes))) or (absence is not None and unseen[absence]):
+    scores = [
+        isinstance(node, Leaf)
+        or (isinstance(node, Object | Array) and bool(node.checks))
+        or (isinstance(node, Array) and node.result is not None)
+        for node in nodes
+        if not _is_skipped(node)
+    ]
+    if (bounded and not any(scores)) or (absence is not None and unseen[absence]):
         return f"{text!r} is skipped, or has no score of its own: name the fields in it"
     if absence == "must" and has_value(gold, text):
         return f"{text!r} must stay empty, but the gold has a value there"
@@ -89,18 +95,6 @@ def field_problem(
 
 def _is_skipped(node: Node) -> bool:
     return isinstance(node, Skip) or (isinstance(node, Leaf) and node.skipped)
-
-
-def _has_score(node: Node) -> bool:
-    match node:
-        case Leaf():
-            return not node.skipped
-        case Object():
-            return bool(node.checks)
-        case Array():
-            return node.result is not None or bool(node.checks)
-        case _:
-            return False
 
 
 def is_skipped(text: str, program: Program) -> bool:
@@ -143,7 +137,6 @@ _WRAPPERS: Final = {
     "function": ("function/parameters", "parameters"),
 }
 """`type` of what a model's API takes in place of a schema -> where the schema stands in it."""
-_SHARED: Final = ("$defs", "definitions")
 _OF_SCHEMAS: Final = frozenset(
     (*EVERYWHERE, "type", "enum", "const", "required", "$ref", "$dynamicRef", "evaluation_config")
 )
@@ -217,17 +210,15 @@ class _Bundler:
         return new if target is None else {**new, "$ref": self._place_of(target)}
 
     def _target(self, ref: str, file: Path) -> _Target | None:
-        source = self._source(file)
-        own = None if source is None else source.target(ref)
-        if own is not None:
-            return _Target(file, own)
-        name, _, fragment = ref.partition("#")
-        if not name or _URL.match(name):
-            return None
-        other = Path(path_from(str(file.parent), unquote(name)))
-        source = self._source(other)
-        pointer = None if source is None else source.target(f"#{fragment}")
-        return None if pointer is None else _Target(other, pointer)
+        likely, (name, _, fragment) = [(file, ref)], ref.partition("#")
+        if name and not _URL.match(name):
+            likely.append((Path(path_from(str(file.parent), unquote(name))), f"#{fragment}"))
+        for place, inside in likely:
+            source = self._source(place)
+            pointer = None if source is None else source.target(inside)
+            if pointer is not None:
+                return _Target(place, pointer)
+        return None
 
     def _source(self, file: Path) -> SchemaSource | None:
         """Return a file as a schema; None where it is no file of the project, or cannot be read."""
@@ -285,16 +276,14 @@ def dangling(schema: Json) -> list[Violation]:
             return []
         ref = part.get("$ref")
         if isinstance(ref, str) and not ref.startswith(_METASCHEMAS) and source.target(ref) is None:
+            shared = {key: schema[key] for key in ("$defs", "definitions") if isinstance(schema.get(key), dict)}
+            known = [f"#/{key}/{escape(str(name))}" for key, names in shared.items() for name in names]
+            advice = "; nothing is fetched: put what it means under `$defs`"
+            hint = nearest(ref, known) if ref.startswith("#") else advice
+            message = f"the reference {ref!r} leads nowhere in the schema or the project's folder{hint}"
             path = FieldPath(pointer_steps(schema, f"{pointer}/$ref") or ())
-            found.append(Violation(path=path, message=_where_to(ref, schema)))
+            found.append(Violation(path=path, message=message))
     return found
-
-
-def _where_to(ref: str, schema: Json) -> str:
-    shared = {key: schema[key] for key in _SHARED if isinstance(schema.get(key), dict)}
-    known = [f"#/{key}/{escape(str(name))}" for key, names in shared.items() for name in names]
-    hint = nearest(ref, known) if ref.startswith("#") else "; nothing is fetched: put what it means under `$defs`"
-    return f"the reference {ref!r} leads nowhere in the schema or the project's folder{hint}"
 
 
 def wrapped_schema(value: Json) -> str | None:
@@ -411,33 +400,30 @@ class SchemaCache:
         path = review_path(gold_path)
         return self._once(lambda: read_reviews(path), "reviews", path).get(name, REVIEWED)
 
-    def schema_in(self, source: SourceFile, pointer: str) -> SchemaPlace | None:
-        """Return the schema that a JSON pointer names in a source; None if there is none."""
-        return self._once(lambda: self._embedded(source, (), pointer), "schema", source.path, pointer)
+    def schema(self, source: SourceFile, whole: Steps, inside: Steps = ()) -> SchemaPlace:
+        """Return the schema inside a document, which is the part of a source at `whole`.
 
-    def inline_schema(self, source: SourceFile, steps: Steps) -> SchemaPlace:
-        """Return a schema inside a case file; its references mean places of itself, or of other files."""
-        value = reached(source.value, steps)
-        text = canonical_json(value)
-        made = self._embedded(source, steps, "") if '"$ref"' in text else None
-        return made or SchemaPlace(value, source, steps, text_digest(text))
-
-    def _embedded(self, source: SourceFile, at: Steps, pointer: str) -> SchemaPlace | None:
-        """Return the schema at a pointer of a document, which stands in a source."""
-        root = reached(source.value, at)
-        steps = pointer_steps(root, pointer)
-        if steps is None:
-            return None
-        read: dict[Path, SourceFile] = {}
+        Its references mean places of the document, or of other files.
+        """
 
         def read_other(file: Path) -> Json:
             read[file] = self.source(str(file))
             return read[file].value
 
-        value, moved = embedded_schema(root, pointer, reached(root, steps), source.path, read_other)
-        moved = {name: (*at, *place) for name, place in moved.items()}
-        digest = text_digest(canonical_json(value))
-        return SchemaPlace(value, source, (*at, *steps), digest, moved, tuple(read.values()))
+        def make() -> SchemaPlace:
+            root, steps = reached(source.value, whole), (*whole, *inside)
+            value = reached(root, inside)
+            moved: Mapping[str, Steps] = {}
+            text = canonical_json(value)
+            if '"$ref"' in text:
+                pointer = "".join(f"/{escape(str(step))}" for step in inside)
+                value, moved = embedded_schema(root, pointer, value, source.path, read_other)
+                moved = {name: (*whole, *place) for name, place in moved.items()}
+                text = canonical_json(value)
+            return SchemaPlace(value, source, steps, text_digest(text), moved, tuple(read.values()))
+
+        read: dict[Path, SourceFile] = {}
+        return self._once(make, "schema", source.path, source.first_line, whole, inside)
 
     def validator(self, schema: SchemaPlace) -> Validator:
         """Return the validator of a schema."""
@@ -453,15 +439,6 @@ class SchemaCache:
             how.pop("rules", None)
         compiled = partial(self._compile, schema.value, as_published=False, **how)
         return self._once(compiled, "scorer", schema.sha256, canonical_json(how))
-
-
-def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
-    """Return the source's own mistakes at or around a place, so that no invalid part is used."""
-    return tuple(
-        mistake
-        for mistake in source.mistakes
-        if mistake.steps[: len(steps)] == steps or steps[: len(mistake.steps)] == mistake.steps
-    )
 
 
 ANNOTATION_PREFIXES: Final = ("evaluation_config", "x-eval-")

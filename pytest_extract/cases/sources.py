@@ -19,9 +19,9 @@ import re
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -43,13 +43,6 @@ class SourcePosition(NamedTuple):
     column: int
 
 
-class TextTarget(NamedTuple):
-    """A part of a text to look up: the value at `steps`, or the key that leads to it."""
-
-    steps: Steps
-    on_key: bool = False
-
-
 class TextRange(NamedTuple):
     """Offsets of a value in its text, the end exclusive.
 
@@ -59,18 +52,6 @@ class TextRange(NamedTuple):
     start: int
     end: int
     entry: int
-
-
-class TextProblem(NamedTuple):
-    """A mistake in a text whose rest is readable; `steps` is the place of the invalid part in the value."""
-
-    steps: Steps
-    message: str
-    place: SourcePosition
-
-
-Parsed: TypeAlias = tuple[Json, list[TextProblem]]
-"""The value of a text, in which an invalid part is None, and its mistakes."""
 
 
 class Lines:
@@ -88,10 +69,9 @@ class Lines:
 
 # --- JSON
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(\.[0-9]+)?([eE][-+]?[0-9]+)?)")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s{}\[\]:,"]+', re.DOTALL)
 _LAST_COMMA = re.compile(r",\s*[}\]]")
-_CONSTANTS: Final = ("NaN", "Infinity", "-Infinity")
 
 
 def parse_json_number(text: str) -> Json:
@@ -99,15 +79,13 @@ def parse_json_number(text: str) -> Json:
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None
-    if match.group(1) is None and match.group(2) is None:
-        return int(text)
-    value = float(text)
-    if math.isinf(value):
+    value = float(text) if match["rest"] else int(text)
+    if value in (math.inf, -math.inf):
         raise ValueError(text)
     return value
 
 
-def _read_json(path: Path, text: str, first_line: int) -> Parsed:
+def _read_json(path: Path, text: str, first_line: int) -> tuple[Json, list[Mistake]]:
     spoilt: list[str] = []  # what the second pass will place
 
     def number(word: str) -> Json:
@@ -139,26 +117,27 @@ def _read_json(path: Path, text: str, first_line: int) -> Parsed:
         raise CaseFileError(_TOO_DEEP, path=path, line=first_line) from None
     if too_deep(value):
         raise CaseFileError(_TOO_DEEP, path=path, line=first_line)
-    return value, list(_json_problems(text, first_line)) if spoilt else []
+    return value, list(_json_mistakes(path, text, first_line)) if spoilt else []
 
 
-def _json_problems(text: str, first_line: int) -> Iterator[TextProblem]:
-    lines = Lines(text, first_line)
+def _json_mistakes(path: Path, text: str, first_line: int) -> Iterator[Mistake]:
+    source, lines = SourceFile(path), Lines(text, first_line)
     seen: defaultdict[Steps, set[Step]] = defaultdict(set)
     for steps, span in _spans(_json_tokens(text)):
         word = text[span.start : span.end]
         names = seen[steps[:-1]]
         if not names.isdisjoint(steps[-1:]):
-            yield TextProblem(steps[:-1], f"duplicate key {steps[-1]!r}", lines.place(span.entry))
+            message = f"duplicate key {steps[-1]!r}"
+            yield Mistake(source, steps[:-1], message, place=lines.place(span.entry))
         names.update(steps[-1:])
         seen.pop(steps, None)  # the same place may come again, with parts of its own
-        if word in _CONSTANTS:
-            yield TextProblem(steps, f"{word} is no JSON number", lines.place(span.start))
-            continue
+        message = f"{word} is no JSON number" if word in ("NaN", "Infinity", "-Infinity") else ""
         try:
             parse_json_number(word)
         except ValueError:
-            yield TextProblem(steps, "the number is out of range", lines.place(span.start))
+            message = "the number is out of range"
+        if message:
+            yield Mistake(source, steps, message, place=lines.place(span.start))
 
 
 class _Token(NamedTuple):
@@ -250,15 +229,15 @@ class _YamlReader:
     """Builds the value of one text from its events."""
 
     def __init__(self, path: Path, text: str) -> None:
-        self._path = path
+        self._source = SourceFile(path)
         self._text = text
         self._lines = Lines(text)
-        self._problems: list[TextProblem] = []
+        self._mistakes: list[Mistake] = []
         self._steps: list[Step] = []
         self._names = pyyaml().events
         self._events = _events_of(text)
 
-    def read(self) -> Parsed:
+    def read(self) -> tuple[Json, list[Mistake]]:
         """Return the value of the one document, null for an empty text."""
         value, documents = None, 0
         try:
@@ -270,27 +249,24 @@ class _YamlReader:
                     if documents > 1:
                         raise self._error("a second YAML document begins; expected one a file", event)
         except pyyaml().YAMLError as error:
-            raise self._error_of_parser(error) from None
+            mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+            if mark is None:  # a ReaderError
+                place = max(self._text.find(chr(error.character)), 0)
+                message = f"not YAML: the character U+{error.character:04X} must be escaped"
+                raise self._error_at(message, place) from None
+            words = " ".join(str(part) for part in (error.problem, error.context) if part)
+            # libyaml, which looks ahead of what is read here, has a limit of its own
+            raise self._error_at(_TOO_DEEP if "nesting depth" in words else f"not YAML: {words}", mark.index) from None
         except UnicodeEncodeError as error:
             raise self._error_at("a lone surrogate is no character", error.start) from None
-        return value, self._problems
+        return value, self._mistakes
 
     def _error_at(self, message: str, offset: int) -> CaseFileError:
         line, column = self._lines.place(offset)
-        return CaseFileError(message, path=self._path, line=line, column=column)
+        return CaseFileError(message, path=self._source.path, line=line, column=column)
 
     def _error(self, message: str, event: Any) -> CaseFileError:
         return self._error_at(message, event.start_mark.index)
-
-    def _error_of_parser(self, error: Any) -> CaseFileError:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        if mark is None:  # a ReaderError
-            place = max(self._text.find(chr(error.character)), 0)
-            return self._error_at(f"not YAML: the character U+{error.character:04X} must be escaped", place)
-        if "nesting depth" in str(error.problem):  # a limit of libyaml's, which looks ahead of what is read here
-            return self._error_at(_TOO_DEEP, mark.index)
-        words = (str(part) for part in (error.problem, error.context) if part)
-        return self._error_at(f"not YAML: {' '.join(words)}", mark.index)
 
     def _value(self, event: Any) -> Json:
         """Return the value that begins with an event; one method, as each level of a file takes a frame of Python's."""
@@ -356,7 +332,7 @@ class _YamlReader:
 
     def _tell(self, message: str, event: Any) -> None:
         place = self._lines.place(event.start_mark.index)
-        self._problems.append(TextProblem(tuple(self._steps), message, place))
+        self._mistakes.append(Mistake(self._source, tuple(self._steps), message, place=place))
 
 
 # --- files
@@ -364,19 +340,18 @@ class _YamlReader:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A text that was read; `first_line` is other than 1 for a line of a JSONL file."""
+    """A text that was read.
+
+    `mistakes`: what is wrong in it by itself, each with its place; such a part is None in the value.
+    `first_line` is other than 1 for a line of a JSONL file.
+    """
 
     path: Path
     text: str = ""
     language: Literal["json", "yaml"] = "json"
     value: Json = None
-    problems: Sequence[TextProblem] = ()
+    mistakes: list[Mistake] = field(default_factory=list)
     first_line: int = 1
-
-    @property
-    def mistakes(self) -> list[Mistake]:
-        """What is wrong in the text by itself: parts that are no JSON values."""
-        return [Mistake(self, each.steps, each.message, place=each.place) for each in self.problems]
 
     @property
     def folder(self) -> str:
@@ -387,18 +362,18 @@ class SourceFile:
         """Return where every value of the text stands."""
         return dict(_spans(_yaml_tokens(self.text) if self.language == "yaml" else _json_tokens(self.text)))
 
-    def places(self, targets: Iterable[TextTarget]) -> dict[TextTarget, SourcePosition]:
-        """Return the place of each target, or of the nearest thing around it that is there."""
+    def places(self, targets: Iterable[tuple[Steps, bool]]) -> Iterator[SourcePosition]:
+        """Yield the place of the value at each of some steps, or (True) of the key that leads to it.
+
+        What is not there has the place of the nearest thing around it.
+        """
         ranges, lines = self.ranges(), Lines(self.text, self.first_line)
-
-        def offset(target: TextTarget) -> int:
-            steps, on_key = target
-            while steps and steps not in ranges:
-                steps, on_key = steps[:-1], True
-            found = ranges.get(steps, TextRange(0, 0, 0))
-            return found.entry if on_key else found.start
-
-        return {target: lines.place(offset(target)) for target in targets}
+        for steps, on_key in targets:
+            there = steps
+            while there and there not in ranges:
+                there = there[:-1]
+            found = ranges.get(there, TextRange(0, 0, 0))
+            yield lines.place(found.entry if on_key or there != steps else found.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,9 +400,9 @@ def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, 
     errors: dict[tuple[bool, str, int, int, str], CaseFileError] = {}
     for group in by_source.values():
         source = group[0].source
-        places = source.places(TextTarget(item.steps, item.on_key) for item in group if item.place is None)
-        for item in group:
-            line, column = item.place or places[TextTarget(item.steps, item.on_key)]
+        places = source.places((item.steps, item.on_key) for item in group)
+        for item, place in zip(group, places, strict=True):
+            line, column = item.place or place
             message = item.message.encode("utf-8", "backslashreplace").decode()  # lone surrogates cannot be printed
             error = CaseFileError(message, path=source.path, line=line, column=column)
             errors[source.path != first, str(source.path), line, column, message] = error
@@ -563,8 +538,8 @@ def language_of(path: Path) -> Literal["json", "yaml"]:
 
 def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first_line: int = 1) -> SourceFile:
     """Parse the text of `path`; raises CaseFileError if it cannot be read to its end."""
-    value, problems = _YamlReader(path, text).read() if language == "yaml" else _read_json(path, text, first_line)
-    return SourceFile(path, text, language, value, problems, first_line)
+    value, mistakes = _YamlReader(path, text).read() if language == "yaml" else _read_json(path, text, first_line)
+    return SourceFile(path, text, language, value, mistakes, first_line)
 
 
 def read_value(path: Path) -> Json:
@@ -582,6 +557,6 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Json]]:
 
 def sound_value(source: SourceFile) -> Json:
     """Return the value of a text in which nothing is wrong; raises CaseFileError."""
-    for problem in source.problems:
-        raise CaseFileError(problem.message, path=source.path, line=problem.place.line, column=problem.place.column)
+    for error in errors_of(source.mistakes, source.path):
+        raise error
     return source.value

@@ -16,7 +16,7 @@ from pytest_extract.cli.files import print_text, read_records, read_schema, refu
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import write_atomic
-from pytest_extract.schema_tools.golds import DEFAULTS, AnnotationDialect, annotate_schema, infer_schema
+from pytest_extract.schema_tools.golds import DEFAULTS, annotate_schema, infer_schema
 from pytest_extract.schema_tools.resolve import DIALECTS, as_json_schema, resolve_schema_references
 
 
@@ -83,9 +83,11 @@ def run_annotate(args: argparse.Namespace) -> int:
     schema = read_schema(args.schema)
     if args.write and (args.output is not None or not args.golds):
         raise ConfigError("--write goes with --golds, and without -o: it writes into the schema's own file")
+    # a schema of both dialects would leave open how it is scored
+    is_x_eval = without_annotations(schema, ("evaluation_config",)) == schema
     annotated = annotate_schema(
         schema,
-        dialect=args.dialect or _annotation_dialect(schema),
+        dialect=args.dialect or ("x-eval" if is_x_eval else "evaluation_config"),
         metrics=dict(args.metric),
         golds=[value for _, value in read_records(args.golds)],
     )
@@ -115,11 +117,6 @@ def _write_changes(args: argparse.Namespace, schema: Json, annotated: Json) -> N
         write_text(target, text)
     elif args.output is not None:
         write_atomic(target, text)
-
-
-def _annotation_dialect(schema: Json) -> AnnotationDialect:
-    """Return the dialect that a schema is annotated in: both in one schema leave open how it is scored."""
-    return "x-eval" if without_annotations(schema, ("evaluation_config",)) == schema else "evaluation_config"
 
 
 def _metric(text: str) -> tuple[str, Json]:

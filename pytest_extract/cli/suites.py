@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.cases.load import SUFFIXES, case_name, matched_documents
-from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
+from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.cases.sources import path_and_pointer
 from pytest_extract.cli.files import (
@@ -135,20 +135,24 @@ def run_init(args: argparse.Namespace) -> int:
     if len(args.paths) > 1 or args.schema or args.suite:
         raise ConfigError("no document is there: give files, or folders that hold documents")
     folder = (args.paths[0] if args.paths else Path()) / "cases"
-    _write(folder / "first.extract.yaml", _CASE, {"first.schema.json": _SCHEMA, "conftest.py": _CONFTEST})
+    for path in _write(folder, {"first.extract.yaml": _CASE, "first.schema.json": _SCHEMA, "conftest.py": _CONFTEST}):
+        print_text(f"wrote {path}")
     print_text(f"now run: pytest {shlex.quote(str(folder))}")
     return 0
 
 
-def _write(suite: Path, text: str, others: Mapping[str, str]) -> None:
-    """Write a case file, others beside it, and the schema of case files for editors; raises StoreError."""
-    texts = {suite: editor_line(suite.name) + text, **{suite.parent / name: other for name, other in others.items()}}
-    there = [str(path) for path in texts if path.exists()]
+def _write(folder: Path, texts: Mapping[str, str], *later: str) -> list[Path]:
+    """Write texts by file name, and the schema of case files for editors; return the paths.
+
+    Raises StoreError where one of them is there, or of the names of files that are written `later`.
+    """
+    there = [str(folder / name) for name in (*texts, *later) if (folder / name).exists()]
     if there:
-        raise StoreError(f"already there: {', '.join(there)}; nothing was written")
-    for path, content in {**texts, suite.parent / EDITOR_SCHEMA: case_file_schema()}.items():
-        write_atomic(path, content)
-        print_text(f"wrote {path}")
+        raise StoreError(f"already there: {listed(there)}; nothing was written; remove them, or give another folder")
+    for name, text in {**texts, EDITOR_SCHEMA: case_file_schema()}.items():
+        for_editors = f"# yaml-language-server: $schema={'../' * name.count('/')}{EDITOR_SCHEMA}\n"
+        write_atomic(folder / name, (for_editors if name.endswith(SUFFIXES) else "") + text)
+    return [folder / name for name in (*texts, EDITOR_SCHEMA)]
 
 
 def document_patterns(paths: Sequence[Path]) -> list[Pattern]:
@@ -158,16 +162,12 @@ def document_patterns(paths: Sequence[Path]) -> list[Pattern]:
         if path.is_file():
             found.append((path.parent, glob.escape(path.name)))
         elif path.is_dir() and path.resolve() != Path.cwd() and not any(path.rglob("*.extract.y*ml")):
-            files = [file for file in path.rglob("*") if not any(map(_is_hidden, file.relative_to(path).parts))]
-            kinds = {file.suffix for file in files if file.suffix.lower() in _DOCUMENTS and file.is_file()}
+            files = [file for file in path.rglob("*") if file.suffix.lower() in _DOCUMENTS and file.is_file()]
+            kinds = {file.suffix for file in files if "/." not in f"/{file.relative_to(path).as_posix()}"}
             found += [(path, f"**/*{kind}") for kind in sorted(kinds)]
         elif not path.exists() and path.suffix.lower() in MEDIA_TYPES:
             raise ConfigError(f"{path} is not there")
     return found
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith(".")
 
 
 def suite_path(patterns: Sequence[Pattern]) -> Path:
@@ -199,7 +199,8 @@ def write_suite(patterns: Sequence[Pattern], suite: Path, schema: str | None) ->
     text = _SUITE.format(
         documents=json.dumps(documents, ensure_ascii=False), schema=json.dumps(named, ensure_ascii=False)
     )
-    _write(suite, text, others)
+    for path in _write(suite.parent, {suite.name: text, **others}):
+        print_text(f"wrote {path}")
     return suite.parent / named if others else None
 
 
@@ -256,7 +257,10 @@ def run_draft(args: argparse.Namespace) -> int:
 
 
 def _suites(args: argparse.Namespace) -> list[Path]:
-    """Return the case files; those of documents are written first, unless they are there."""
+    """Return the case files; those of documents are written first, unless they are there.
+
+    The schema of a pydantic model is written beside the case file.
+    """
     found: list[Path] = []
     documents: list[Path] = []
     for path in args.paths:
@@ -277,20 +281,15 @@ def _suites(args: argparse.Namespace) -> list[Path]:
                 "documents need --schema: a file, or MODULE:CLASS of a pydantic model; golds that you have give one: "
                 f"pytest-extract schema infer GOLD... -o {suite_path(patterns).with_suffix('').stem}.schema.json"
             )
-        write_suite(patterns, suite, _schema_file(args.schema, suite))
+        schema, (module, colon, name) = args.schema, args.schema.partition(":")
+        if colon and not Path(path_and_pointer(schema)[0]).exists():
+            path = suite.with_name(f"{name.rpartition('.')[2]}.schema.json")
+            write_atomic(path, json.dumps(schema_of_class(module, name), indent=2, ensure_ascii=False) + "\n")
+            schema = str(path)
+        write_suite(patterns, suite, schema)
     elif args.schema is not None:
         print_note("draft", f"{suite} is there, and names its own schema")
     return [*found, suite]
-
-
-def _schema_file(given: str, suite: Path) -> str:
-    """Return the path of the schema; that of a pydantic model is written beside the suite."""
-    module, colon, name = given.partition(":")
-    if not colon or Path(path_and_pointer(given)[0]).exists():
-        return given
-    path = suite.with_name(f"{name.rpartition('.')[2]}.schema.json")
-    write_atomic(path, json.dumps(schema_of_class(module, name), indent=2, ensure_ascii=False) + "\n")
-    return str(path)
 
 
 DATASETS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -325,14 +324,10 @@ def run_import(args: argparse.Namespace) -> int:
     importer: Any = importlib.import_module(f"pytest_extract.importers.{module}")
     make = getattr(importer, f"import_{args.dataset.replace('-', '_')}")
     made: Imported = make(args.source, **{name: getattr(args, name) for name in takes})
-    names = [*made.texts, *([importer.RESPONSES_FILE] if args.dataset == "sob" else [])]
-    there = [str(args.target / name) for name in names if (args.target / name).exists()]
-    if there:
-        raise StoreError(f"already there: {listed(there)}; nothing was written; remove them, or give another folder")
-    made.write(args.target)
+    written = _write(args.target, made.texts, *([importer.RESPONSES_FILE] if args.dataset == "sob" else []))
     for note in made.notes:
         print_note("import", note)
-    files = [args.target / name for name in made.texts if name.endswith(".yaml")]
+    files = [path for path in written if path.name.endswith(SUFFIXES)]
     print_text(f"{plural(len(made.records), 'case')} in {', '.join(map(str, files))}")
     broken = sum(each.problem is not None for each in made.records)
     if broken:

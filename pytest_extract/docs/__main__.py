@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pytest_extract.cases.model import case_file_schema, renewed_schema, value_phrase
 from pytest_extract.cli.score import metrics_manual
-from pytest_extract.core.measures import MEASURES, Measure
+from pytest_extract.core.measures import MEASURES
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.transforms import TRANSFORMS
@@ -82,15 +82,11 @@ the others are counted as `(not named)`.
 
 
 def mistakes_page() -> Iterator[str]:
-    """Yield the lines of `mistakes.md`."""
-    yield from _MISTAKES.split("\n")
-    yield from _table(
-        ("kind", "meaning", "example"),
-        (
-            (f"`{each.name}`", each.doc, f"{_code(each.example.gold)} → {_code(each.example.extracted)}")
-            for each in MISTAKE_KINDS.values()
-        ),
-    )
+    """Yield the lines of `mistakes.md` below its introduction."""
+    examples = {name: each.example for name, each in MISTAKE_KINDS.items()}
+    arrows = {name: f"{_code(each.gold)} → {_code(each.extracted)}" for name, each in examples.items()}
+    rows = ((f"`{name}`", each.doc, arrows[name]) for name, each in MISTAKE_KINDS.items())
+    yield from _table(("kind", "meaning", "example"), rows)
 
 
 def _code(value: Json) -> str:
@@ -103,8 +99,7 @@ _LONGEST_CODE: Final = 200
 
 
 def options_page() -> Iterator[str]:
-    """Yield the lines of `options.md`."""
-    yield from _OPTIONS.split("\n")
+    """Yield the lines of `options.md` below its introduction."""
     for title, options in OPTION_GROUPS.items():
         yield from (f"## {title.capitalize()}", "")
         yield from _table(("option", "ini twin", "default", "meaning"), map(_option_row, options))
@@ -118,40 +113,35 @@ def _option_row(option: Option) -> tuple[str, ...]:
 
 
 def measures_page() -> Iterator[str]:
-    """Yield the lines of `measures.md`."""
-    yield from _MEASURES.split("\n")
-    yield from _table(("measure", "reported by", "value", "published as"), map(_measure_row, MEASURES.values()))
-
-
-def _measure_row(measure: Measure) -> tuple[str, ...]:
-    column = f"`{measure.column}`" if measure.column else ""
-    return f"`{measure.name}`", ", ".join(measure.systems), measure.doc, column
+    """Yield the lines of `measures.md` below its introduction."""
+    columns = {name: f"`{each.column}`" if each.column else "" for name, each in MEASURES.items()}
+    rows = ((f"`{name}`", ", ".join(each.systems), each.doc, columns[name]) for name, each in MEASURES.items())
+    yield from _table(("measure", "reported by", "value", "published as"), rows)
 
 
 def case_keys_page() -> Iterator[str]:
-    """Yield the lines of `case-keys.md`."""
+    """Yield the lines of `case-keys.md` below its introduction."""
     schema = json.loads(case_file_schema())
     keys, definitions = schema["properties"], schema["$defs"]
     own = definitions["case"]["properties"]
-    yield from _CASE_KEYS.split("\n")
     yield from ("## Keys of a case", "", "A case needs `document`, `documents` or `text`, and `schema` and `gold`.", "")
-    yield from _table(("key", "value", "meaning"), (_key_row(key, part, definitions) for key, part in own.items()))
+    yield from _keys_table(own, definitions)
     yield from ("## Keys of a file with several cases", "")
-    several = {key: part for key, part in keys.items() if key not in own}
-    yield from _table(("key", "value", "meaning"), (_key_row(key, part, definitions) for key, part in several.items()))
+    yield from _keys_table({key: part for key, part in keys.items() if key not in own}, definitions)
     for key in own:
         for place, parts in _nested(key, definitions[key]):
             yield from (f"## Keys of `{place}`", "")
             if place == "thresholds":
                 yield from ("Each of the [measures](measures.md), with a number from 0 to 1, and:", "")
-            rows = (_key_row(name, part, definitions) for name, part in parts.items() if name not in MEASURES)
-            yield from _table(("key", "value", "meaning"), rows)
+            yield from _keys_table({name: part for name, part in parts.items() if name not in MEASURES}, definitions)
 
 
-def _key_row(key: str, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> tuple[str, ...]:
-    target = part.get("$ref", "").rpartition("/")[2]
-    whole = {**definitions.get(target, {}), **part}
-    return f"`{key}`", value_phrase(part), whole["description"]
+def _keys_table(parts: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
+    rows = []
+    for key, part in parts.items():
+        target = definitions.get(part.get("$ref", "").rpartition("/")[2], {})
+        rows.append((f"`{key}`", value_phrase(part), {**target, **part}["description"]))
+    return _table(("key", "value", "meaning"), rows)
 
 
 def _nested(place: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -176,19 +166,20 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     yield ""
 
 
-PAGES: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
-    "options.md": options_page,
-    "measures.md": measures_page,
-    "case-keys.md": case_keys_page,
-    "metrics.md": lambda: metrics_manual([*METRICS, *TRANSFORMS]),
-    "mistakes.md": mistakes_page,
+PAGES: Final[Mapping[str, tuple[str, Callable[[], Iterator[str]]]]] = {
+    "options.md": (_OPTIONS + "\n", options_page),
+    "measures.md": (_MEASURES + "\n", measures_page),
+    "case-keys.md": (_CASE_KEYS + "\n", case_keys_page),
+    "metrics.md": ("", lambda: metrics_manual([*METRICS, *TRANSFORMS])),
+    "mistakes.md": (_MISTAKES + "\n", mistakes_page),
 }
-"""File of a reference page -> the function that yields its lines."""
+"""File of a reference page -> its introduction, and the function that yields its other lines."""
 
 
 def page_text(name: str) -> str:
     """Return the text of a reference page."""
-    return "\n".join(PAGES[name]()) + "\n"
+    introduction, lines = PAGES[name]
+    return introduction + "\n".join(lines()) + "\n"
 
 
 if __name__ == "__main__":

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.sources import read_json_lines
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError
-from pytest_extract.files import write_atomic
 
 
 class Record(NamedTuple):
@@ -38,19 +36,11 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What an import makes: cases, and texts by the names of their files below a folder; nothing is written yet."""
+    """What an import makes: cases, and texts by the names of their files below a folder."""
 
     records: Sequence[Record]
     texts: Mapping[str, str]
     notes: Sequence[str] = ()
-
-    def write(self, folder: Path) -> None:
-        """Write each file below the folder, whole or not at all, and the schema of case files for editors."""
-        for name, text in self.texts.items():
-            is_case_file = name.endswith(".extract.yaml")
-            if is_case_file:
-                write_atomic(folder / EDITOR_SCHEMA, case_file_schema())
-            write_atomic(folder / name, (editor_line(name) if is_case_file else "") + text)
 
 
 def checked(keys: Mapping[str, Json], schema: Json, gold: Json) -> Record:

@@ -53,7 +53,7 @@ def _record(folder: Path, number: int, row: Mapping[str, Any], root: str) -> Rec
         raise ConfigError(f"a correction has {needed}")
     keys = {key: row[key] for key in ("id", "document", "text", "schema", "question", "tags") if key in row}
     for key, value in keys.items():
-        for mistake in checked_value(key, value, (key,))[1]:
+        for mistake in checked_value(key, value)[1]:
             raise ConfigError(mistake.text())
     schema, output = row["schema"], row.get("output")
     if isinstance(schema, str):
@@ -94,20 +94,14 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
                 raise ConfigError(f"`corrections`: {problem}; if it is right, write the whole value as `corrected`")
     value = output
     for text, right in corrections.items():
-        if not _has_place(value, paths[text]):
-            message = f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
-            raise ConfigError(message)
-        value = replaced(value, paths[text], right)
+        path = paths[text]
+        for end, step in enumerate(path):
+            kind = dict if isinstance(step, str) else list
+            around = value_at(value, path[:end])
+            if around is MISSING or around is None:
+                around = kind()  # what is null or missing on the way can be made, nothing else may go
+            if not isinstance(around, kind) or (isinstance(step, int) and not 0 <= step <= len(around)):
+                advice = "write the whole value as `corrected`"
+                raise ConfigError(f"`corrections`: the output has no place {text}; {advice}")
+        value = replaced(value, path, right)
     return value
-
-
-def _has_place(value: Json, path: FieldPath) -> bool:
-    """Whether something can be put at a path: what is null or missing on the way can be made, nothing else may go."""
-    for end, step in enumerate(path):
-        kind = dict if isinstance(step, str) else list
-        around = value_at(value, path[:end])
-        if around is MISSING or around is None:
-            around = kind()
-        if not isinstance(around, kind) or (isinstance(step, int) and not 0 <= step <= len(around)):
-            return False
-    return True

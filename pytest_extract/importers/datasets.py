@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,11 +42,15 @@ def import_extract_bench(source: Path, target: Path) -> Imported:
     notes: list[str] = []
     for path in paths:
         inside, name = path.relative_to(source), path.resolve().name
-        schema_file, pointer, schema = _schema_in(path)
-        beside = (target / inside).resolve()
+        schemas = sorted(path.glob("*-schema.json"))
+        if len(schemas) > 1:
+            raise ConfigError(f"{path}: holds several schemas: {', '.join(file.name for file in schemas)}")
+        inner = wrapped_schema(read_value(schemas[0]))
+        pointer = "" if inner is None else f"/{inner}"
+        schema, beside = schema_at(schemas[0], pointer), target / inside
         # the dataset has a folder a domain above those of the schemas: `finance` of `finance/10kq`
         tags = {"domain": inside.parent.name or source.resolve().name, "schema": name}
-        defaults = {"schema": _named(schema_file, beside) + pointer, "tags": tags}
+        defaults = {"schema": _named(schemas[0], beside) + (pointer and f"#{pointer}"), "tags": tags}
         found: list[Record] = []
         for gold in sorted((path / GOLDS).glob(f"*{GOLD_SUFFIX}")):
             stem = gold.name.removesuffix(GOLD_SUFFIX)
@@ -53,8 +58,7 @@ def import_extract_bench(source: Path, target: Path) -> Imported:
             if not document.is_file():
                 notes.append(f"{gold}: left out, {document.name} is not there")
                 continue
-            files = {"document": document, "gold": gold}
-            keys = {"id": plain_id(stem)} | {key: _named(file, beside) for key, file in files.items()}
+            keys = {"id": plain_id(stem), "document": _named(document, beside), "gold": _named(gold, beside)}
             record = checked(keys, schema, read_value(gold))
             if record.uncompared is not None:
                 notes.append(f"{gold}: {record.uncompared}")
@@ -67,18 +71,9 @@ def import_extract_bench(source: Path, target: Path) -> Imported:
     return Imported(records=records, texts=texts, notes=notes)
 
 
-def _named(file: Path, beside: Path) -> str:
-    return Path(os.path.relpath(file.resolve(), beside)).as_posix()
-
-
-def _schema_in(folder: Path) -> tuple[Path, str, Json]:
-    """Return the file of the schema, the pointer to it where it stands below the root, and the schema."""
-    files = sorted(folder.glob("*-schema.json"))
-    if len(files) > 1:
-        raise ConfigError(f"{folder}: holds several schemas: {', '.join(file.name for file in files)}")
-    inner = wrapped_schema(read_value(files[0]))
-    pointer = "" if inner is None else f"/{inner}"
-    return files[0], pointer and f"#{pointer}", schema_at(files[0], pointer)
+def _named(file: Path, folder: Path) -> str:
+    """Return the path of a file as a case file in a folder names it."""
+    return Path(os.path.relpath(file.resolve(), folder.resolve())).as_posix()
 
 
 _SUFFIX: Final = ".test.json"
@@ -111,56 +106,42 @@ def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
     document = next((file for suffix in _DOCUMENTS if (file := path.with_name(stem + suffix)).is_file()), None)
     if document is None:
         raise CaseFileError(f"no document {stem} ({', '.join(_DOCUMENTS)}) stands beside it", path=path, line=1)
-    rules = {name: rule for name, rule in _rules(content) if isinstance(rule, Mapping)}
-    own = os.path.relpath(path.resolve(), folder.resolve()).replace(os.sep, "/")
-    tags = ", ".join(map(str, content.get("tags") or ()))
-    accept, evidence = {}, {}
-    for name, rule in rules.items():
-        try:
-            accept[name], evidence[name] = _readings(rule, name, gold), _places(rule)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise CaseFileError(f"the rule of {name!r} is of another form: {error}", path=path, line=1) from None
-    keys: dict[str, Json] = {
-        "id": plain_id((path.parent.relative_to(source) / stem).as_posix()),
-        "document": os.path.relpath(document.resolve(), folder.resolve()).replace(os.sep, "/"),
-        "schema": f"{own}#/data_schema",
-        "gold": gold,
-        "nulls": "value",
-        "tags": {"group": path.parent.name} | ({"tags": tags} if tags else {}),
-        "overrides": dict.fromkeys(sorted(_dates(gold)), "date"),
-        "accept": {name: values for name, values in accept.items() if values},
-        "evidence": {name: places for name, places in evidence.items() if places},
-    }
-    record = checked({key: value for key, value in keys.items() if value != {}}, schema, gold)
-    return record, sum(bool(rule.get("normalizers")) for rule in rules.values())
-
-
-def _rules(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield field and rule, of either form."""
-    yield from (content.get("_field_rules") or {}).items()
-    for rule in content.get("test_rules") or ():
-        if isinstance(rule, dict) and isinstance(rule.get("field_path"), str):
-            yield rule["field_path"], rule
-
-
-def _dates(gold: Json) -> set[str]:
-    """Return the fields whose values are whole dates in ISO 8601."""
-    return {
+    dates = {
         pattern_of(path)
         for path, value in iter_leaves(gold)
         if isinstance(value, str) and len(value) == 10 and (day := read_iso(value)) is not None and day.day is not None
     }
-
-
-def _readings(rule: Mapping[str, Any], name: str, gold: Json) -> list[Json]:
-    """Return further right values."""
-    expected = value_at(gold, FieldPath.parse(name))
-    readings: list[Json] = []
-    for entry in rule.get("evidence") or ():
-        value = entry.get("value")
-        if value is not None and value != expected and value not in readings:
-            readings.append(value)
-    return readings
+    accept: defaultdict[str, list[Json]] = defaultdict(list)
+    evidence: dict[str, list[Json]] = {}
+    name = None
+    try:
+        tags = ", ".join(map(str, content.get("tags") or ()))
+        listed = [rule for rule in content.get("test_rules") or () if isinstance(rule, dict)]
+        given = dict(content.get("_field_rules") or {})
+        given |= {rule["field_path"]: rule for rule in listed if isinstance(rule.get("field_path"), str)}
+        rules = {name: rule for name, rule in given.items() if isinstance(rule, Mapping)}
+        for name, rule in rules.items():
+            expected = value_at(gold, FieldPath.parse(name))
+            for reading in [entry.get("value") for entry in rule.get("evidence") or ()]:
+                if reading is not None and reading != expected and reading not in accept[name]:
+                    accept[name].append(reading)
+            evidence[name] = _places(rule)
+    except (AttributeError, TypeError, ValueError) as error:
+        what = "`_field_rules`, `test_rules` or `tags`" if name is None else f"the rule of {name!r}"
+        raise CaseFileError(f"{what} is of another form: {error}", path=path, line=1) from None
+    keys: dict[str, Json] = {
+        "id": plain_id((path.parent.relative_to(source) / stem).as_posix()),
+        "document": _named(document, folder),
+        "schema": f"{_named(path, folder)}#/data_schema",
+        "gold": gold,
+        "nulls": "value",
+        "tags": {"group": path.parent.name} | ({"tags": tags} if tags else {}),
+        "overrides": dict.fromkeys(sorted(dates), "date"),  # whole ones in ISO 8601
+        "accept": dict(accept),
+        "evidence": {name: places for name, places in evidence.items() if places},
+    }
+    record = checked({key: value for key, value in keys.items() if value != {}}, schema, gold)
+    return record, sum(bool(rule.get("normalizers")) for rule in rules.values())
 
 
 def _places(rule: Mapping[str, Any]) -> list[Json]:
@@ -182,34 +163,29 @@ def _places(rule: Mapping[str, Any]) -> list[Json]:
     return places
 
 
-_NEEDED: Final = ("schema", "text", "json")
-
-
 def import_deepjsoneval(source: Path) -> Imported:
     """Write one dataset, a case a row of JSONL or .xlsx; raises CaseFileError with the row that cannot be used."""
-    rows = workbook_rows(source) if source.suffix.lower() == ".xlsx" else json_objects(source)
-    records = [_deepjsoneval_record(source, number, row) for number, row in rows]
+    records: list[Record] = []
+    for number, row in workbook_rows(source) if source.suffix.lower() == ".xlsx" else json_objects(source):
+        for key in ("schema", "text", "json"):
+            if not isinstance(row.get(key), str):
+                raise CaseFileError(f"a row of DeepJSONEval has the text {key!r}", path=source, line=number)
+        inner: dict[str, Json] = {}
+        for key in ("schema", "json"):
+            try:
+                inner[key] = json.loads(row[key])
+            except (ValueError, RecursionError) as error:
+                raise CaseFileError(f"{key!r} holds no JSON text: {error}", path=source, line=number) from error
+        keys: dict[str, Json] = {
+            "id": plain_id(str(row.get("id", number))),
+            "text": row["text"],
+            "schema": inner["schema"],
+            "gold": inner["json"],
+            "tags": {key: str(row[key]) for key in ("category", "true_depth") if row.get(key) is not None},
+        }
+        records.append(checked(keys, inner["schema"], inner["json"]))
     heading = ["DeepJSONEval: its measures are syntax, key_match and strict"]
     return as_dataset("deepjsoneval", records, heading=heading)
-
-
-def _deepjsoneval_record(path: Path, number: int, row: dict[str, Any]) -> Record:
-    for key in _NEEDED:
-        if not isinstance(row.get(key), str):
-            raise CaseFileError(f"a row of DeepJSONEval has the text {key!r}", path=path, line=number)
-    schema, gold = (_inner(path, number, key, row[key]) for key in ("schema", "json"))
-    tags = {key: str(row[key]) for key in ("category", "true_depth") if row.get(key) is not None}
-    keys: dict[str, Json] = {
-        "id": plain_id(str(row.get("id", number))), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
-    }  # fmt: skip
-    return checked(keys, schema, gold)
-
-
-def _inner(path: Path, number: int, key: str, text: str) -> Json:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CaseFileError(f"{key!r} holds no JSON text: {error}", path=path, line=number) from error
 
 
 def workbook_rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:

@@ -91,11 +91,12 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     given, output, metadata = (_part(row, name) for name in ("input", "output", "metadata"))
     if "json_schema" not in given or "ground_truth" not in output:
         raise CaseFileError("a record of SOB has input.json_schema and output.ground_truth", path=path, line=number)
-    schema, gold = given["json_schema"], output["ground_truth"]
+    schema, gold, response = given["json_schema"], output["ground_truth"], output.get("candidate_response")
     text = next((given[name] for name in _TEXTS if isinstance(given.get(name), str)), None)
+    published = response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
     keys: dict[str, Json] = {
         "id": plain_id(f"{number}-{metadata['record_id']}") if metadata.get("record_id") else str(number),
-        "text": _response(output) if text is None else text,
+        "text": published if text is None else text,
         "schema": schema if isinstance(schema, dict | bool) else True,
         "gold": gold,
         "modality": modality,
@@ -105,19 +106,14 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
         keys["question"] = given["question"]
     record = checked(keys, schema, gold)
     if "candidate_response" in output:
-        response = {"output": output["candidate_response"], "model": metadata.get("model_id"), "tags": keys["tags"]}
-        record = record._replace(responses=(response,))
+        answer = {"output": response, "model": metadata.get("model_id"), "tags": keys["tags"]}
+        record = record._replace(responses=(answer,))
     return record, text
 
 
 def _part(row: dict[str, Any], name: str) -> dict[str, Any]:
     part = row.get(name)
     return part if isinstance(part, dict) else {}
-
-
-def _response(output: dict[str, Any]) -> str:
-    response = output.get("candidate_response")
-    return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
 
 
 def _tags(metadata: dict[str, Any]) -> dict[str, str]:

@@ -88,7 +88,8 @@ def _text_metric(texts: Sequence[str]) -> Json:
         found = _reading("date", date_reader, _DATES, texts)
     if found is not None:
         return found
-    if all(_is_identifier(text) for text in texts) or _are_labels(texts):
+    are_labels = len(texts) >= _LABEL_REPEATS * len(set(texts)) and not any(len(text.split()) > 1 for text in texts)
+    if are_labels or all(map(_is_identifier, texts)):
         return "exact"
     long = sum(len(text.split()) > _TEXT_WORDS or len(text) > _TEXT_CHARACTERS for text in texts)
     return "semantic" if 2 * long >= len(texts) else "fuzzy"
@@ -109,67 +110,6 @@ def _is_identifier(text: str) -> bool:
     """Whether every word holds a digit or is a code of up to three capitals: `A-117`, `FY2025 Q2`, `EUR`."""
     words = text.split()
     return bool(words) and all(_CODE.fullmatch(word) or any(map(str.isdigit, word)) for word in words)
-
-
-def _are_labels(texts: Sequence[str]) -> bool:
-    return len(texts) >= _LABEL_REPEATS * len(set(texts)) and not any(len(text.split()) > 1 for text in texts)
-
-
-class _GoldValues:
-    """The values that golds have at the places of a schema, by pointer."""
-
-    def __init__(self, schema: dict[str, Json], golds: list[Json]) -> None:
-        self._source = SchemaSource(schema)
-        self._values: defaultdict[str, list[Json]] = defaultdict(list)
-        self._visit((Ref(""),), golds, frozenset())
-
-    def _visit(self, key: Key, values: list[Json], around: frozenset[Key]) -> None:
-        """Note the values of a place, and those inside it; `around`: the alternatives that it is one of."""
-        if not values or key in around:
-            return
-        objects = [value for value in values if isinstance(value, dict)]
-        rows = [row for value in values if isinstance(value, list) for row in value]
-        for layer in self._source.expand(key).layers:
-            self._values[layer.pointer] += values
-            properties = layer.schema.get("properties") or {}
-            inside = {
-                f"properties/{escape(name)}": [value[name] for value in objects if name in value] for name in properties
-            }
-            others = [part for value in objects for name, part in value.items() if name not in properties]
-            for place, parts in {**inside, "additionalProperties": others, "items": rows}.items():
-                if place.partition("/")[0] in layer.schema:
-                    self._visit((Ref(f"{layer.pointer}/{place}"),), parts, frozenset())
-            for word in ("anyOf", "oneOf"):
-                for index in range(len(layer.schema.get(word) or ())):
-                    branch = (Ref(f"{layer.pointer}/{word}/{index}"),)
-                    named = [each.schema.get("type", []) for each in self._source.expand(branch).layers]
-                    types = [[each] if isinstance(each, str) else each for each in named]
-                    fitting = [value for value in values if all(type_fits(each, value) for each in types)]
-                    self._visit(branch, fitting, around | {key})
-
-    def metric(self, pointer: str, schema: Mapping[str, Json]) -> Json:
-        """Return the metric that the texts of a place fit; None where not all values are texts."""
-        values = [value for value in self._values.get(pointer, ()) if value is not None]
-        texts = [value.strip() for value in values if isinstance(value, str)]
-        if not any(texts) or len(texts) < len(values):
-            return None
-        return "exact" if "enum" in schema or "const" in schema else _text_metric([text for text in texts if text])
-
-    def key(self, pointer: str) -> str | None:
-        """Return the first property of identifiers that tells all rows of every list of a place apart."""
-        lists = [value for value in self._values.get(pointer, ()) if isinstance(value, list)]
-        rows = [row for each in lists for row in each]
-        if len(rows) < FEWEST_ROWS or max(map(len, lists)) < 2 or not all(isinstance(row, dict) for row in rows):
-            return None
-        layers = self._source.expand((Ref(f"{pointer}/items"),)).layers
-        for name in (name for layer in layers for name in layer.schema.get("properties") or ()):
-            columns = [[str(row.get(name)).strip() for row in each] for each in lists]
-            texts = [row[name].strip() for row in rows if isinstance(row.get(name), str)]
-            if len(texts) < len(rows) or not all(map(_is_identifier, texts)) or _text_metric(texts) != "exact":
-                continue
-            if all(len({*column}) == len(column) for column in columns):
-                return str(name)
-        return None
 
 
 AnnotationDialect: TypeAlias = Literal["x-eval", "evaluation_config"]
@@ -211,13 +151,7 @@ def annotate_schema(
     if not isinstance(schema, dict):
         raise SchemaError(f"a schema to annotate must be an object, not {json_type(schema)}")
     one_of("dialect", dialect, tuple(DEFAULTS))
-    table = {**DEFAULTS[dialect], **_checked_metrics(mapping("metrics", metrics))}
-    values = _GoldValues(schema, [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)])
-    return _annotated(schema, "", dialect, table, values)
-
-
-def _checked_metrics(metrics: Mapping[str, Json]) -> dict[str, Json]:
-    known = (*DEFAULTS["evaluation_config"], "object", "null")
+    metrics, known = mapping("metrics", metrics), (*DEFAULTS["evaluation_config"], "object", "null")
     for kind, use in metrics.items():
         if kind not in known:
             raise ConfigError(f"no JSON type {kind!r} to annotate{nearest(kind, known)}")
@@ -225,10 +159,102 @@ def _checked_metrics(metrics: Mapping[str, Json]) -> dict[str, Json]:
             compile_schema({"x-eval-compare": use})
         except SchemaError as error:
             raise ConfigError(f"{kind}: {error.message}") from None
-    return dict(metrics)
+    values = [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
+    annotator = _Annotator(schema, dialect, {**DEFAULTS[dialect], **metrics}, values)
+    annotated: dict[str, Json] = annotator.annotated(schema, "")
+    return annotated
 
 
-# --- walking
+class _Annotator:
+    """Annotates a schema, in the light of the values that golds have at its places, by pointer."""
+
+    def __init__(self, schema: Json, dialect: str, table: Mapping[str, Json], golds: list[Json]) -> None:
+        self._source = SchemaSource(schema)
+        self._dialect = dialect
+        self._table = table
+        self._values: defaultdict[str, list[Json]] = defaultdict(list)
+        self._visit((Ref(""),), golds, frozenset())
+
+    def _visit(self, key: Key, values: list[Json], around: frozenset[Key]) -> None:
+        """Note the values of a place, and those inside it; `around`: the alternatives that it is one of."""
+        if not values or key in around:
+            return
+        objects = [value for value in values if isinstance(value, dict)]
+        rows = [row for value in values if isinstance(value, list) for row in value]
+        for layer in self._source.expand(key).layers:
+            self._values[layer.pointer] += values
+            properties = layer.schema.get("properties") or {}
+            others = [part for value in objects for name, part in value.items() if name not in properties]
+            inside = {"additionalProperties": others, "items": rows}
+            parts = {place: found for place, found in inside.items() if place in layer.schema}
+            for name in properties:
+                parts[f"properties/{escape(name)}"] = [value[name] for value in objects if name in value]
+            for place, found in parts.items():
+                self._visit((Ref(f"{layer.pointer}/{place}"),), found, frozenset())
+            for word in ("anyOf", "oneOf"):
+                for index in range(len(layer.schema.get(word) or ())):
+                    branch = (Ref(f"{layer.pointer}/{word}/{index}"),)
+                    named = [each.schema.get("type", []) for each in self._source.expand(branch).layers]
+                    types = [[each] if isinstance(each, str) else each for each in named]
+                    fitting = [value for value in values if all(type_fits(each, value) for each in types)]
+                    self._visit(branch, fitting, around | {key})
+
+    def _metric(self, pointer: str, schema: Mapping[str, Json]) -> Json:
+        """Return the metric that the texts of a place fit; None where not all values are texts."""
+        values = [value for value in self._values.get(pointer, ()) if value is not None]
+        texts = [value.strip() for value in values if isinstance(value, str)]
+        if not any(texts) or len(texts) < len(values):
+            return None
+        return "exact" if "enum" in schema or "const" in schema else _text_metric([text for text in texts if text])
+
+    def _key(self, pointer: str) -> str | None:
+        """Return the first property of identifiers that tells all rows of every list of a place apart."""
+        lists = [value for value in self._values.get(pointer, ()) if isinstance(value, list)]
+        rows = [row for each in lists for row in each]
+        if len(rows) < FEWEST_ROWS or max(map(len, lists)) < 2 or not all(isinstance(row, dict) for row in rows):
+            return None
+        layers = self._source.expand((Ref(f"{pointer}/items"),)).layers
+        for name in (name for layer in layers for name in layer.schema.get("properties") or ()):
+            columns = [[str(row.get(name)).strip() for row in each] for each in lists]
+            texts = [row[name].strip() for row in rows if isinstance(row.get(name), str)]
+            if len(texts) < len(rows) or not all(map(_is_identifier, texts)) or _text_metric(texts) != "exact":
+                continue
+            if all(len({*column}) == len(column) for column in columns):
+                return str(name)
+        return None
+
+    def annotated(self, schema: Json, pointer: str) -> Json:
+        """Return a schema with its leaves, and those inside it, annotated."""
+        if not isinstance(schema, dict):
+            return schema
+        is_x_eval, kind = self._dialect == "x-eval", effective_type(schema)
+        inside, choices = _children(schema, kind), _choices(schema)
+        if not is_x_eval and kind != "multi":  # children without a name count here
+            inside = inside or _others(schema)
+        keywords = (*inside, *choices, "$defs", "definitions")
+        node = map_children(schema, pointer, self.annotated, keywords=keywords)
+        if node.get("evaluation_config") is not None:
+            return node
+        is_leaf = not inside and not choices and "$ref" not in schema
+        has_x_eval = any(name.startswith("x-eval-") and name != "x-eval-nulls" for name in node)
+        key = self._key(pointer) if kind == "array" and not is_leaf else None
+        metric = self._metric(pointer, node) if is_leaf else None
+        default = self._table.get(kind, self._table["other"])
+        if is_x_eval:
+            if is_leaf and "x-eval-compare" not in node and "x-eval-skip" not in node:
+                return {**node, "x-eval-compare": metric or default}
+            align = {"ordered": False, "match_by": "key_field", "key": key}
+            return node if key is None or has_x_eval else {**node, "x-eval-align": align}
+        is_group = kind in {"object", "null"} and kind not in self._table
+        if has_x_eval or is_group or not (is_leaf or (kind == "array" and "$ref" not in node)):
+            return node
+        use = (_PRESET_OF.get(metric, metric) if isinstance(metric, str) else metric) or default
+        if key is not None:
+            use = {"align": "key", "key": key}
+        elif not isinstance(use, str) or use not in PRESETS:
+            ((name, params),) = use.items() if isinstance(use, dict) else ((use, {}),)
+            use = {"metrics": [{"metric_id": name, **({"params": params} if params else {})}]}
+        return {**node, "evaluation_config": use}
 
 
 def effective_type(schema: Mapping[str, Json]) -> str:
@@ -238,51 +264,6 @@ def effective_type(schema: Mapping[str, Json]) -> str:
         return named
     types = [name for name in named if name != "null"] if isinstance(named, list) else []
     return types[0] if len(types) == 1 and isinstance(types[0], str) else "multi" if types else ""
-
-
-def _annotated(
-    schema: dict[str, Json],
-    pointer: str,
-    dialect: AnnotationDialect,
-    table: Mapping[str, Json],
-    golds: _GoldValues,
-) -> dict[str, Json]:
-    """Return a schema with its leaves, and those inside it, annotated. `table`: metric by JSON type."""
-
-    def child(inner: Json, at: str) -> Json:
-        return _annotated(inner, at, dialect, table, golds) if isinstance(inner, dict) else inner
-
-    kind = effective_type(schema)
-    inside, choices = _children(schema, kind), _choices(schema)
-    if dialect == "evaluation_config" and kind != "multi":  # children without a name count here
-        inside = inside or _others(schema)
-    node = map_children(schema, pointer, child, keywords=(*inside, *choices, "$defs", "definitions"))
-    if node.get("evaluation_config") is not None:
-        return node
-    is_leaf = not inside and not choices and "$ref" not in schema
-    has_x_eval = any(name.startswith("x-eval-") and name != "x-eval-nulls" for name in node)
-    key = golds.key(pointer) if kind == "array" and not is_leaf else None
-    metric = golds.metric(pointer, node) if is_leaf else None
-    default = table.get(kind, table["other"])
-    if dialect == "evaluation_config":
-        is_group = kind in {"object", "null"} and kind not in table
-        is_scored = not is_group and (is_leaf or (kind == "array" and "$ref" not in node))
-        preset = _PRESET_OF.get(metric, metric) if isinstance(metric, str) else metric
-        return {**node, **_evaluation_config(key, preset or default)} if is_scored and not has_x_eval else node
-    if is_leaf and "x-eval-compare" not in node and "x-eval-skip" not in node:
-        return {**node, "x-eval-compare": metric or default}
-    if key is not None and not has_x_eval:
-        return {**node, "x-eval-align": {"ordered": False, "match_by": "key_field", "key": key}}
-    return node
-
-
-def _evaluation_config(key: str | None, metric: Json) -> dict[str, Json]:
-    if key is not None:
-        return {"evaluation_config": {"align": "key", "key": key}}
-    if isinstance(metric, str) and metric in PRESETS:
-        return {"evaluation_config": metric}
-    ((name, params),) = metric.items() if isinstance(metric, dict) else ((metric, {}),)
-    return {"evaluation_config": {"metrics": [{"metric_id": name, **({"params": params} if params else {})}]}}
 
 
 def _children(schema: Mapping[str, Json], kind: str) -> tuple[str, ...]:

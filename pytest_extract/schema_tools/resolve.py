@@ -212,15 +212,12 @@ def as_json_schema(schema: Json, pointer: str = "") -> Json:
             del made[exclusive]
             if is_exclusive and bound in made:
                 made[exclusive] = made.pop(bound)
-    return _nullable(made) if made.pop("nullable", False) is True else made
-
-
-def _nullable(schema: dict[str, Json]) -> dict[str, Json]:
-    if isinstance(schema.get("type"), str | list) and _BEYOND_TYPES.isdisjoint(schema):
-        return with_null(schema)
-    outside = {name: value for name, value in schema.items() if name in _OF_ROOT}
-    inside = {name: value for name, value in schema.items() if name not in _OF_ROOT}
-    return {**outside, "anyOf": [inside, {"type": "null"}]}
+    if made.pop("nullable", False) is not True:
+        return made
+    if isinstance(made.get("type"), str | list) and _BEYOND_TYPES.isdisjoint(made):
+        return with_null(made)
+    outside = {name: made.pop(name) for name in [*made] if name in _OF_ROOT}
+    return {**outside, "anyOf": [made, {"type": "null"}]}
 
 
 def with_null(schema: dict[str, Json]) -> dict[str, Json]:

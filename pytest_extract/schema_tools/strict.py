@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -142,7 +143,7 @@ class _Maker:
         self._referred: set[Key] = set()
         self._names: dict[Key, str] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
-        self._dropped: dict[str, dict[str, None]] = {}
+        self._dropped: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def made(self) -> StrictSchema:
         root = self._node((Ref(""),))
@@ -182,7 +183,7 @@ class _Maker:
             raise SchemaError(message, pointer=key[0].pointer)
         for layer in layers:
             for keyword in layer.schema.keys() & _DROPPED:
-                self._drop(keyword, layer)
+                self._dropped[keyword][layer.pointer] = None
         saying = [layer for layer in layers if layer.schema.keys() & (_SAID if layer.bare else {*_SAID, *_UNIONS})]
         place = _composed(layers, saying[0].pointer) if len(key) == len(saying) == 1 else key[0].pointer
         if place != key[0].pointer:  # all that this says stands in another place
@@ -216,9 +217,6 @@ class _Maker:
             self._names[key] = next(each for each in itertools.chain([base], numbered) if each not in taken)
         return self._names[key]
 
-    def _drop(self, keyword: str, layer: RefLayer) -> None:
-        self._dropped.setdefault(keyword, {})[layer.pointer] = None
-
     def _merged(self, key: Key, layers: tuple[RefLayer, ...]) -> dict[str, Any]:
         """Return what all schemas of a place say together."""
         open_layers = [layer for layer in layers if not layer.bare]
@@ -228,7 +226,7 @@ class _Maker:
             if isinstance(branches := layer.schema.get(word), list):
                 choices.append([Ref(f"{layer.pointer}/{word}/{index}") for index in range(len(branches))])
                 if word == "oneOf" and sum(branch != _NULL for branch in branches) > 1:
-                    self._drop(word, layer)
+                    self._dropped[word][layer.pointer] = None
         if not choices:
             return {**notes, **self._plain(key[0].pointer, layers)}
         beside = any(layer.schema.keys() & _SAID for layer in layers)
@@ -257,7 +255,13 @@ class _Maker:
         if not types:
             raise _unsayable("any value is allowed here", at)
         if values is not None:
-            return _enum_node(at, types, values)
+            fitting = [value for value in values if type_fits(types, value)]
+            if not fitting:
+                raise _ImpossibleError(at)
+            if any(isinstance(value, dict | list) for value in fitting):
+                raise _unsayable("an object or a list as a fixed value", at)
+            names = [name for name in types if any(type_fits([name], value) for value in fitting)]
+            return {"type": names[0] if len(names) == 1 else names, "enum": fitting}
         scalars = [name for name in types if name in _SCALARS]
         nodes: list[dict[str, Any]] = [{"type": scalars[0] if len(scalars) == 1 else scalars}] if scalars else []
         nodes += [self._object_node(at, layers)] if "object" in types else []
@@ -280,7 +284,7 @@ class _Maker:
             if further is False:
                 closed = {*own} if closed is None else closed & {*own}
             elif further is not None and own:
-                self._drop("additionalProperties", layer)
+                self._dropped["additionalProperties"][layer.pointer] = None
         properties: dict[str, Any] = {}
         for name, key in keys.items():
             try:
@@ -309,7 +313,7 @@ class _Maker:
             places, others = ("prefixItems", "items") if "prefixItems" in layer.schema else ("items", "additionalItems")
             found = [others] if isinstance(layer.schema.get(others), dict) else []
             if isinstance(listed := layer.schema.get(places), list):
-                self._drop(places, layer)
+                self._dropped[places][layer.pointer] = None
                 found += [f"{places}/{index}" for index in range(len(listed))]
             elif listed is not None:
                 found = [places]
@@ -342,24 +346,13 @@ def _types(at: str, layers: Iterable[RefLayer], values: list[Json] | None) -> li
 
 def _values(layers: Iterable[RefLayer]) -> list[Json] | None:
     """Return the values that `enum` and `const` allow, None where they say nothing."""
-    values: list[Json] | None = None
-    for layer in layers:
-        own = [layer.schema["enum"]] if "enum" in layer.schema else []
-        own += [[layer.schema["const"]]] if "const" in layer.schema else []
-        for listed in own:
-            keys = {*map(same_key, listed)}
-            values = listed if values is None else [each for each in values if same_key(each) in keys]
-    return values
-
-
-def _enum_node(at: str, types: list[str], values: list[Json]) -> dict[str, Any]:
-    fitting = [value for value in values if type_fits(types, value)]
-    if not fitting:
-        raise _ImpossibleError(at)
-    if any(isinstance(value, dict | list) for value in fitting):
-        raise _unsayable("an object or a list as a fixed value", at)
-    names = [name for name in types if any(type_fits([name], value) for value in fitting)]
-    return {"type": names[0] if len(names) == 1 else names, "enum": fitting}
+    lists = [
+        layer.schema[word] if word == "enum" else [layer.schema[word]]
+        for layer, word in itertools.product(layers, ("enum", "const"))
+        if word in layer.schema
+    ]
+    shared = [{*map(same_key, listed)} for listed in lists[1:]]
+    return [each for each in lists[0] if all(same_key(each) in keys for keys in shared)] if lists else None
 
 
 def _notes(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -400,14 +393,13 @@ def _final(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, An
     if "properties" in node:
         properties = made["properties"]
         for name, child in node["properties"].items():
-            if name not in node["required"] and not _accepts_null(child, definitions):
-                properties[name] = _or_null(properties[name])
+            if name in node["required"] or _accepts_null(child, definitions):
+                continue
+            if "anyOf" in child:
+                properties[name]["anyOf"].append(dict(_NULL))
+            elif _listed(child.get("type"))[0] in _SCALARS:
+                properties[name] = with_null(properties[name])
+            else:
+                properties[name] = {"anyOf": [properties[name], dict(_NULL)]}
         made |= {"required": [*properties], "additionalProperties": False}
     return made
-
-
-def _or_null(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that allows no null, with null."""
-    if "anyOf" in node:
-        return {**node, "anyOf": [*node["anyOf"], dict(_NULL)]}
-    return with_null(node) if _listed(node.get("type"))[0] in _SCALARS else {"anyOf": [node, dict(_NULL)]}

@@ -116,8 +116,8 @@ def read_schema(tmp_path):
         (tmp_path / project / "pytest.ini").touch()
         cache = SchemaCache()
         source = cache.source(str(tmp_path / f"{next(iter(files)).replace('__', '/')}.json"))
-        place = cache.schema_in(source, "")
-        assert cache.schema_in(source, "") is place
+        place = cache.schema(source, ())
+        assert cache.schema(source, ()) is place
         return place
 
     return read

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from importlib import resources
 from pathlib import Path
 
@@ -171,24 +170,6 @@ def test_annotate_by_golds_keeps_the_order_of_a_json_schema_inside_its_file(call
             f'"{name}": {{"type": "string"', f'"{name}": {{"type": "string", "x-eval-compare": "{metric}"'
         )
     assert Path("o.json").read_text() == text
-
-
-def test_annotate_adds_a_key_to_a_list_and_leaves_the_rest_of_the_file_as_it_is(call):
-    rows = '"items": {"type": "object", "properties": {"sku": {"type": "string", "x-eval-compare": "exact"}}}'
-    text = (
-        '\ufeff{\n  "properties": {\n    "rows": { "type": "array",\n      ROWS\n    }\n  },\n  "maxProperties": 1.0\n}'
-    )
-    text = text.replace("ROWS", rows).replace("\n", "\r\n")
-    file = Path("o.json")
-    file.write_bytes(text.encode())
-    file.chmod(0o600)
-    golds = ({"rows": [{"sku": sku} for sku in skus]} for skus in (("A-1", "B-2"), ("C-3", "D-4")))
-    write({"g.jsonl": "\n".join(map(json.dumps, golds))})
-    call("schema annotate o.json --golds g.jsonl --write")
-    before, added, after = file.read_bytes().decode().partition(f'{rows},\r\n      "x-eval-align": {{')
-    assert added
-    assert before + rows + after.partition("\r\n      }")[2] == text
-    assert os.name == "nt" or file.stat().st_mode & 0o777 == 0o600
 
 
 def test_explain_lists_everything_and_explains_one_with_its_numbers(call):

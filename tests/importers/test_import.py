@@ -526,6 +526,8 @@ def test_the_extract_bench_of_run_llama(import_llama):
     [
         ({"_field_rules": {"rows[].n": {"evidence": []}}}, "the rule of 'rows[].n' is of another form: "),
         ({"_field_rules": {"name": {"evidence": ["p1"]}}}, "the rule of 'name' is of another form: "),
+        ({"_field_rules": ["name"]}, "`_field_rules`, `test_rules` or `tags` is of another form: "),
+        ({"tags": 5}, "`_field_rules`, `test_rules` or `tags` is of another form: "),
         ({"document": "other.pdf"}, "no document form (.pdf, .docx"),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from pytest_extract.core.schema.source import schema_objects
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.strict import strict_schema
@@ -309,20 +310,11 @@ def test_every_schema_has_a_strict_form_or_a_reason(schema):
     except SchemaError:
         return
     assert not Validator(strict).problems
-    stack = [strict, *strict.get("$defs", {}).values()]
-    while stack:
-        node = stack.pop()
-        assert node.keys() <= {
-            *("type", "enum", "anyOf", "$ref", "items", "properties", "required", "additionalProperties"),
-            *("$defs", "title", "description"),
-        }
+    said = {"type", "enum", "anyOf", "$ref", "items", "properties", "required", "additionalProperties"}
+    for _, node in schema_objects(strict):
+        assert node.keys() <= said | {"$defs", "title", "description"}
         if "properties" in node:
             assert (node["required"], node["additionalProperties"]) == ([*node["properties"]], False)
-        stack += [
-            *node.get("properties", {}).values(),
-            *node.get("anyOf", ()),
-            *([node["items"]] if "items" in node else []),
-        ]
     assert strict["type"] == "object"
     assert "anyOf" not in strict
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -104,7 +105,8 @@ _NEGLIGIBLE: Final = 30.0
 """Negative natural logarithm of what is left out of an integral."""
 _FEW: Final = 20
 """Cases below which the integral is taken in the logarithm of its variable."""
-_PRECISION: Final = 1e-6
+_STEPS: Final = 1 << 20
+"""An upper bound of a share is a multiple of 1 over this."""
 _LOSS_DIGITS: Final = 4
 """Decimal places of a loss: of a hundred thousand cases, few have one of their own, and each takes time."""
 
@@ -173,14 +175,9 @@ def share_upper_bound(part: Sequence[float], whole: Sequence[float], confidence:
     """
     if not any(size > 0 for size in whole):
         return 1.0
-    low, high = 0.0, 1.0
-    while high - low > _PRECISION:
-        middle = (low + high) / 2
-        if share_p_value(part, whole, middle) <= 1 - confidence:
-            high = middle
-        else:
-            low = middle
-    return high
+    steps = range(1, _STEPS)
+    found = bisect_left(steps, x=True, key=lambda at: share_p_value(part, whole, at / _STEPS) <= 1 - confidence)
+    return (found + 1) / _STEPS
 
 
 def unseen_drop_bound(differences: Sequence[float], *, unseen_loss: float, confidence: float = 0.95) -> float:

@@ -171,6 +171,10 @@ class Comparison:
 
     variants: tuple[VariantComparison, ...]
 
+    def variant(self, label: str) -> VariantComparison:
+        """Return the comparison of a variant."""
+        return next(variant for variant in self.variants if variant.label == label)
+
     @property
     def pairs(self) -> int:
         """How many (case, field) pairs were compared; 0 means that nothing was."""

@@ -56,12 +56,10 @@ class Rules:
                 raise ConfigError(f"{name} must be above 0 and below 1, not {share}")
         if self.max_drop is not None and not 0 <= self.max_drop <= 1:
             raise ConfigError(f"max_drop must be from 0 to 1, not {self.max_drop}")
-        if self.keep_runs < 1:
-            raise ConfigError(f"keep_runs must be 1 or more, not {self.keep_runs}")
-        for name in ("max_dead", "max_fallen", "max_cost_rise", "max_latency_rise"):
-            limit = getattr(self, name)
-            if limit is not None and not limit >= 0:
-                raise ConfigError(f"{name} must be 0 or more, not {limit}")
+        for name in ("max_dead", "max_fallen", "max_cost_rise", "max_latency_rise", "keep_runs"):
+            least, limit = int(name == "keep_runs"), getattr(self, name)
+            if limit is not None and not limit >= least:
+                raise ConfigError(f"{name} must be {least} or more, not {limit}")
 
 
 def read_rule(text: str) -> tuple[str, Any]:
@@ -70,29 +68,19 @@ def read_rule(text: str) -> tuple[str, Any]:
     kinds: Mapping[str, str] = {field.name: str(field.type) for field in fields(Rules)}
     if not sign or name not in kinds:
         raise ValueError(f"must read NAME=VALUE with a rule of the gate{nearest(name, kinds)}")
+    kind = kinds[name]
+    choices = kind.split("'")[1::2]  # of a type like `Literal['warn', 'fail'] | None`
     try:
-        return name, _rule_value(kinds[name], value)
+        if kind.startswith("tuple"):
+            return name, tuple(part.strip() for part in value.split(",") if part.strip())
+        if kind.startswith("bool"):
+            return name, {"": True, "true": True, "1": True, "false": False, "0": False}[value.lower()]
+        if choices:
+            return name, choices[choices.index(value)]
+        return name, int(value) if kind.startswith("int") else float(value) if kind.startswith("float") else value
     except (ValueError, KeyError):
-        choices = _choices(kinds[name])
-        wanted = f"one of {', '.join(choices)}" if choices else f"a value of type {kinds[name]}"
+        wanted = f"one of {', '.join(choices)}" if choices else f"a value of type {kind}"
         raise ValueError(f"must give {name} {wanted}") from None
-
-
-def _choices(kind: str) -> list[str]:
-    """Return the texts of a type like `Literal['warn', 'fail'] | None`; none of other types."""
-    return kind.split("'")[1::2]
-
-
-def _rule_value(kind: str, value: str) -> Any:
-    if kind.startswith("tuple"):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if kind.startswith("bool"):
-        return {"true": True, "1": True, "false": False, "0": False}[value.lower()] if value else True
-    if kind.startswith("int"):
-        return int(value)
-    if _choices(kind) and value not in _choices(kind):
-        raise ValueError
-    return float(value) if kind.startswith("float") else value
 
 
 OVERALL_SHARE: Final = 0.6
@@ -674,15 +662,6 @@ class Facts:
     errors: tuple[ErrorRuns, ...] = ()
     calls: tuple[CallChange, ...] = ()
     collapses: tuple[Collapse, ...] = ()
-
-    def variant(self, label: str) -> VariantComparison:
-        """Return the comparison of a variant."""
-        return next(variant for variant in self.comparison.variants if variant.label == label)
-
-    @property
-    def has_died(self) -> bool:
-        """Whether more cases died than luck or the rules allow."""
-        return any(each.weight is Weight.WORSE for each in self.collapses)
 
     def effect(self, label: str) -> Effect:
         """Return the change of a variant, some of whose cases are compared."""

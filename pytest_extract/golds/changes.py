@@ -91,14 +91,13 @@ class GoldProposal:
     """A gold with what an output changes in it.
 
     edits: every value that changes, at its place in `value`. kept: changes that are not made, because the document has
-    the gold's value and not the output's; at their place in the gold as it was. changes: what `edits` come from, values
-    and whole rows. removed: the rows that go, each behind those that its removal would move.
+    the gold's value and not the output's; at their place in the gold as it was. removed: the rows that go, each behind
+    those that its removal would move.
     """
 
     value: Json
     edits: tuple[GoldEdit, ...]
     kept: tuple[GoldEdit, ...]
-    changes: tuple[GoldModification, ...]
     removed: Sequence[Steps]
 
 
@@ -115,8 +114,8 @@ def propose(
     *,
     mode: UpdateMode,
     locate: Locate,
-    force: bool = False,
-    excluded: Callable[[FieldResult], bool] = lambda _result: False,
+    force: bool,
+    excluded: Callable[[FieldResult], bool],
 ) -> GoldProposal:
     """Return the gold with the output's values where it lacks a key (`new`), or where the comparison fails (`fix`).
 
@@ -125,7 +124,7 @@ def propose(
     """
     changes: list[GoldModification] = []
     kept: list[GoldEdit] = []
-    for change in _changes(gold, output, score, mode, excluded):
+    for change in changes_of(gold, output, score, mode=mode, excluded=excluded):
         if mode == "new" and not _fills(gold, change.steps):
             continue
         if not force and change.old is not MISSING and _is_contradicted(change, locate):
@@ -144,15 +143,19 @@ def propose(
         value=root["gold"],
         edits=tuple(_edits(changes, removed, locate)),
         kept=tuple(kept),
-        changes=tuple(changes),
         removed=removed,
     )
 
 
-def _changes(
-    gold: Json, output: Json, score: ScoreRecord, mode: UpdateMode, excluded: Callable[[FieldResult], bool]
+def changes_of(
+    gold: Json,
+    output: Json,
+    score: ScoreRecord,
+    *,
+    mode: UpdateMode = "fix",
+    excluded: Callable[[FieldResult], bool] = lambda _result: False,
 ) -> Iterator[GoldModification]:
-    """Yield a change for each failing leaf, one for each row that only one side has."""
+    """Yield a change for each failing leaf, one for each row that only one side has; what is missing alone if `new`."""
     missing_rows = {(*array.path, index) for array in score.arrays for index in array.missing}
     undecided = (Status.SKIPPED, Status.JUDGE_ERROR)
     results = [each for each in score.leaves if not (each.passed or each.status in undecided or excluded(each))]

@@ -47,11 +47,11 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.files import display_path, write_bytes_atomic
 from pytest_extract.golds.changes import (
     MovedRow,
+    changes_of,
     follow_row,
     gold_name,
     output_value,
     place_of,
-    propose,
     review_of,
     same_gold,
 )
@@ -169,10 +169,9 @@ def failing_items(
                 continue
             known = partial(is_covered, places=tuple(result.known))
             output = output_value(found, attempt)
-            proposal = propose(found.gold, output, attempt.score, mode="fix", locate=locate, force=True, excluded=known)
             source = result.variant.label or "output"
             source = source if len(result.attempts) == 1 else f"{source} #{attempt.index + 1}"
-            for change in proposal.changes:
+            for change in changes_of(found.gold, output, attempt.score, excluded=known):
                 candidates = tuple(
                     Candidate(value=side, sources=(by,), evidence=place_of(side, locate))
                     for side, by in ((change.new, source), (change.old, "gold"))
@@ -443,9 +442,8 @@ def differing_fields(
     """Compare two golds of one document: the fields on which they differ, and for each compared one if they agree."""
     score = scorer.score(first, second)
     compared = [(result.pattern, result.passed) for result in score.leaves if result.status is not Status.SKIPPED]
-    proposal = propose(first, second, score.record(), mode="fix", locate=lambda _value: None, force=True)
     found: dict[str, OpenField] = {}
-    for change in proposal.changes:
+    for change in changes_of(first, second, score.record()):
         candidates = (
             Candidate(value=change.old, sources=(names[0],)),
             Candidate(value=change.new, sources=(names[1],)),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import fsum
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.changed import GitTree, open_tree
@@ -139,6 +139,10 @@ _SEARCHED: Final = (".md", ".txt", ".prompt", ".jinja", ".j2", ".json", ".yaml",
 _OTHERS: Final = (".extract.yaml", ".extract.yml", ".gold.json", ".gold.yaml", ".review.json")
 
 
+_OUTPUT: Final = re.compile(r'\{\s*"(?:format": \d+,\s*"case"|kind": "pytest-extract)')
+"""A recording or a baseline begins so: what runs write, and no input of them."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Hunk:
     """One change of a file: `old` lines, from index `start` of the old text, become `new`.
@@ -163,16 +167,6 @@ class Hunk:
 
 Rates: TypeAlias = Callable[[frozenset[Hunk]], Mapping[str, float]]
 """The share of each field that is right with some hunks."""
-
-
-def is_searched(name: str) -> bool:
-    """Whether a file may be a prompt or a schema."""
-    return PurePosixPath(name).suffix in _SEARCHED and not name.endswith(_OTHERS)
-
-
-def is_output(text: str) -> bool:
-    """Whether the text of a file is a recording or a baseline: what runs write, and no input of them."""
-    return re.match(r'\{\s*"(?:format": \d+,\s*"case"|kind": "pytest-extract)', text) is not None
 
 
 def hunks_between(file: str, old: str, new: str) -> list[Hunk]:
@@ -259,9 +253,9 @@ def run_bisect(args: argparse.Namespace) -> int:
     texts = {
         name: (before.text(name), after.text(name))
         for name in sorted(before.files.keys() & after.files.keys())
-        if is_searched(name) and before.files[name] != after.files[name]
+        if name.endswith(_SEARCHED) and not name.endswith(_OTHERS) and before.files[name] != after.files[name]
     }
-    changed = {name: pair for name, pair in texts.items() if not any(map(is_output, pair))}
+    changed = {name: pair for name, pair in texts.items() if not any(map(_OUTPUT.match, pair))}
     hunks = [hunk for name, (old, new) in changed.items() for hunk in hunks_between(name, old, new)]
     if not hunks:
         raise ConfigError(f"no prompt or schema file of both differs between {before.ref} and {after.ref}")

@@ -231,14 +231,6 @@ class Statistic:
         return self.sums > (ordered[-most - 1] if most < len(ordered) else -math.inf)
 
 
-def largest_scores(statistics: Sequence[Statistic]) -> Numbers:
-    """Return a row for each statistic: the largest score in every lane, of that statistic and those after it."""
-    import numpy as np
-
-    scores = np.array([statistic.scores for statistic in statistics])
-    return np.maximum.accumulate(scores[::-1])[::-1]
-
-
 @dataclass(frozen=True, slots=True)
 class DropLimits:
     """The drops that the permutation test does not reject, in the order of the evidence.

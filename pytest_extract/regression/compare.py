@@ -373,12 +373,6 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
     return Comparison(variants=tuple(compare_variants(before, after, old, new) for old, new in variants))
 
 
-def compare_with_variant(states: Snapshot, base: str) -> Comparison:
-    """Compare every other variant of a snapshot with its variant `base`."""
-    others = sorted({key.variant for key in states} - {base})
-    return Comparison(variants=tuple(compare_variants(states, states, base, other) for other in others))
-
-
 def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
     """Pair the variants of two snapshots by label; a single variant on each side is a pair whatever the labels are.
 
@@ -441,7 +435,9 @@ def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tu
         slices=now.slices,
     )
     if was.lost or now.lost:
-        return replace(row, why=_why_lost(was, now)), CasePairs()
+        side, state = ("now", now) if now.lost else ("before", was)
+        first = (state.why or "").strip().partition("\n")[0]
+        return replace(row, why=f"{side} {state.outcome.text}{first and f': {first}'}"), CasePairs()
     pairs = CasePairs() if changed_digests(was, now, ["document"]) else pair_case(case, was, now)
     if not pairs.fields:
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now)), pairs
@@ -483,12 +479,6 @@ def _change_of(loss: float, kinds: Collection[Change]) -> Change:
     if loss < 0 and Change.ROSE in kinds:
         return Change.ROSE
     return Change.SHIFTED if {*kinds} - {Change.UNCHANGED} else Change.UNCHANGED
-
-
-def _why_lost(was: CaseState, now: CaseState) -> str:
-    side, state = ("now", now) if now.lost else ("before", was)
-    first = (state.why or "").strip().partition("\n")[0]
-    return f"{side} {state.outcome.text}" + (f": {first}" if first else "")
 
 
 def _why_apart(was: CaseState, now: CaseState) -> str:

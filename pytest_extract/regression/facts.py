@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
-from pytest_extract.core.stats import Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
+from pytest_extract.core.stats import SAME_SCORE, Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, VariantComparison
 
@@ -257,11 +257,6 @@ def losses_of(variant: VariantComparison, suspect: Suspect, rules: Rules) -> dic
     return {case: loss for loss, _, case in sorted(losses, key=lambda each: (-each[0], -each[1], each[2]))}
 
 
-def fallen_cases(variant: VariantComparison, suspect: Suspect, rules: Rules) -> list[str]:
-    """Return the cases that fell in what a test is about, the worst first."""
-    return [case for case, loss in losses_of(variant, suspect, rules).items() if loss > 0]
-
-
 @dataclass(frozen=True, slots=True)
 class _Member:
     """One test of a family. `drop`: mean over all its cases, those without a change too."""
@@ -330,7 +325,22 @@ class _Family:
             found.append(self._result(member, p, adjusted * variants, luck=p))
             if adjusted > level:
                 open_heads.append((member, part))
-        return found + self._other_results(open_heads, level, variants)
+        if not self.others:
+            return found
+        import numpy as np
+
+        left = sorted(self.others, key=lambda member: -member.statistic.score)
+        scores = np.array([member.statistic.scores for member in left])
+        largest = np.maximum.accumulate(scores[::-1])[::-1]  # in every lane, of a member and those after it
+        least = 0.0
+        for member, largest_left in zip(left, largest, strict=True):  # max-T, step-down
+            statistic = member.statistic
+            fell, at_least = statistic.score > 0, statistic.score - SAME_SCORE
+            luck = self.permutations.p_value(largest[0] >= at_least) if fell else 1.0
+            is_open = fell and least <= level
+            least = max(least, self._joint_level(open_heads, largest_left >= at_least, level)) if is_open else 1.0
+            found.append(self._result(member, self.permutations.p_value(statistic.as_large()), least * variants, luck))
+        return found
 
     def bounds(self, level: float, of_worst: float) -> Bounds:
         """Return the limits of the mean change that the overall test does not reject with the family at `level`.
@@ -348,28 +358,6 @@ class _Family:
             interval=1 - 2 * OVERALL_SHARE * level,
             worst=max(worst, drop) if math.isfinite(drop) else worst,
         )
-
-    def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, variants: int) -> list[TestResult]:
-        """Max-T, step-down; beside the heads that are not significant."""
-        if not self.others:
-            return []
-        from pytest_extract.core.stats import SAME_SCORE, largest_scores
-
-        left = sorted(self.others, key=lambda member: -member.statistic.score)
-        largest = largest_scores([member.statistic for member in left])
-        found: list[TestResult] = []
-        least = 0.0
-        for member, largest_left in zip(left, largest, strict=True):
-            statistic, luck = member.statistic, 1.0
-            at_least = statistic.score - SAME_SCORE
-            if statistic.score > 0:
-                luck = self.permutations.p_value(largest[0] >= at_least)
-            if least <= level and statistic.score > 0:
-                least = max(least, self._joint_level(heads, largest_left >= at_least, level))
-            else:
-                least = 1.0
-            found.append(self._result(member, self.permutations.p_value(statistic.as_large()), least * variants, luck))
-        return found
 
     def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: Lanes, most: float) -> float:
         """Return the smallest level at which these lanes and those of the heads are together within the level."""

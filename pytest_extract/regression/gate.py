@@ -37,7 +37,7 @@ from pytest_extract.regression.compare import (
     FieldChange,
     VariantComparison,
     compare,
-    compare_with_variant,
+    compare_variants,
 )
 from pytest_extract.regression.facts import (
     OVERALL_SHARE,
@@ -53,7 +53,6 @@ from pytest_extract.regression.facts import (
     TestResult,
     Weight,
     establish_facts,
-    fallen_cases,
     find_collapse,
     losses_of,
     measure_effects,
@@ -157,7 +156,8 @@ def plan_variant(
     """
     suspects = tuple(test.suspect for test in suspects_of(variant.label, tests))
     dead = find_collapse(variant, rules)
-    fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(variant, suspect, rules))
+    losses = [loss for suspect in suspects for loss in losses_of(variant, suspect, rules).items()]
+    fell = dict.fromkeys(case for case, loss in losses if loss > 0)
     if dead is not None and dead.weight is not Weight.TOLD:
         fell = dict.fromkeys(dead.cases)
     cases = [case for case in fell if (among is None or case in among) and (held is None or held.get(case, 0) > 0)]
@@ -296,7 +296,9 @@ def evaluate_base(
     results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None, confirm: bool = True
 ) -> GateDecision:
     """Compare every other variant of a run with its variant `base`, and decide once: `alpha` holds for all together."""
-    comparison = compare_with_variant(counted_states(snapshot(results)), base)
+    states = counted_states(snapshot(results))
+    others = sorted({key.variant for key in states} - {base})
+    comparison = Comparison(variants=tuple(compare_variants(states, states, base, other) for other in others))
     return decide(comparison, rules, level=level, confirm=confirm)
 
 

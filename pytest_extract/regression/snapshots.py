@@ -148,6 +148,7 @@ def case_state(result: CaseResult) -> CaseState:
     ]
     scores = [attempt.score for attempt in scored if attempt.score is not None]
     mistakes = [{path: mistake for mistake in score.mistakes for path in mistake.paths} for score in scores]
+    gates = {name: tuple(getattr(score.gates, name).passed for score in scores) for name in STRUCTURAL_GATES}
     merged, failing = _merge_runs([_decided_leaves(score) for score in scores], mistakes)
     return CaseState(
         case_id=result.case_id,
@@ -156,7 +157,7 @@ def case_state(result: CaseResult) -> CaseState:
         runs=len(scored),
         patterns=_patterns_of(merged, result.digests.get("judge", "")),
         failing=failing,
-        gates=_failed_gates(scores),
+        gates={name: passed for name, passed in gates.items() if not all(passed)},
         measures=_measures_by_run(scores),
         digests=result.digests,
         known=result.known,
@@ -241,20 +242,13 @@ def _patterns_of(fields: _Run, judge: str) -> dict[str, PatternState]:
     found: dict[str, PatternState] = {}
     for pattern, results in sorted(grouped.items()):
         asked = sorted(f"{path_text(each.path)} {value_text(each.gold)}" for each in results if _gold_has_value(each))
-        found[pattern] = PatternState(len(asked), _metric_digest(results, judge), _short_digest("\n".join(asked)))
+        checked = [each for each in results if each.metric != STRUCTURE]
+        metrics = {canonical_json([each.metric, dict(each.params)]) if each.params else each.metric for each in checked}
+        judged = any(name in JUDGED for each in checked for name in each.metric.split(", "))
+        lines = [*sorted(metrics), *([judge] if judged else [])]
+        metric = text_digest("\n".join(lines))[:8] if metrics else ""
+        found[pattern] = PatternState(len(asked), metric, text_digest("\n".join(asked))[:8])
     return found
-
-
-def _metric_digest(results: Iterable[FieldResult], judge: str) -> str:
-    """Return the digest of the metrics and their parameters; an empty text for none."""
-    checked = [result for result in results if result.metric != STRUCTURE]
-    metrics = {canonical_json([each.metric, dict(each.params)]) if each.params else each.metric for each in checked}
-    judged = any(name in JUDGED for each in checked for name in each.metric.split(", "))
-    return _short_digest("\n".join([*sorted(metrics), *([judge] if judged else [])])) if metrics else ""
-
-
-def _short_digest(text: str) -> str:
-    return text_digest(text)[:8]
 
 
 def value_text(value: Json | Missing) -> str:
@@ -269,11 +263,6 @@ def _error_kinds(result: CaseResult) -> dict[str, int]:
         texts = [result.why or ""]
     names = [text.partition(":")[0].strip().split(".") for text in texts]
     return Counter(each[-1] if all(map(str.isidentifier, each)) else "other error" for each in names)
-
-
-def _failed_gates(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
-    runs = {name: tuple(getattr(score.gates, name).passed for score in scores) for name in STRUCTURAL_GATES}
-    return {name: passed for name, passed in runs.items() if not all(passed)}
 
 
 def _measures_by_run(scores: Sequence[ScoreRecord]) -> dict[str, tuple[float, ...]]:
@@ -302,16 +291,8 @@ class _Kept(NamedTuple):
     was_run: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """Lines of results in the order of the shards. `conflicts`: cases that two shards have run."""
-
-    lines: tuple[bytes, ...]
-    conflicts: tuple[str, ...]
-
-
-def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> Merged:
-    """Join named shards of results, each with its line. Only lines stay in memory.
+def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> tuple[list[bytes], list[str]]:
+    """Join named shards of results, each with its line: lines in the order of the shards, and the conflicts.
 
     A case that one shard did not run is taken from the shard that did, and equal lines are kept once. Of a case that a
     shard has run again, its last line counts. Anything else that two shards have of a case and variant is a conflict:
@@ -328,4 +309,4 @@ def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> M
                 kept[key] = found
             elif found.was_run and line != before.line:
                 conflicts.append(f"{result.nodeid}: {before.shard} and {shard} differ")
-    return Merged(lines=tuple(each.line for each in kept.values()), conflicts=tuple(conflicts))
+    return [each.line for each in kept.values()], conflicts

@@ -178,13 +178,11 @@ def _decided_leaves(score: ScoreRecord) -> _Run:
     for leaf in score.leaves or score.fields:
         if leaf.status in _UNDECIDED:
             continue
-        other = found.get(leaf.path)
-        if other is not None:  # several metrics: the place is right where all of them find it so
+        other = found.setdefault(leaf.path, leaf)
+        if other is not leaf:  # several metrics: the place is right where all of them find it so
             both = {each.metric: dict(each.params) for each in (other, leaf)}
             worse = leaf if other.passed else other
             found[leaf.path] = worse._replace(metric=f"{other.metric}, {leaf.metric}", params=both)
-        else:
-            found[leaf.path] = leaf
     return found
 
 
@@ -207,31 +205,29 @@ def _merge_runs(
     shapes = {path: result for path, result in shapes.items() if path not in inner}
     failed = {path for run in runs for path, result in run.items() if not result.passed}
     sizes = {len(path) for path in failed}
-    suspects = [path for path in shapes if any(path[:size] in failed for size in sizes)]
-    failing = {str(path): _failing_field(path, shapes[path], runs, mistakes) for path in suspects}
-    return shapes, {path: state for path, state in failing.items() if not all(state.runs)}
-
-
-def _failing_field(
-    path: FieldPath, shape: FieldResult, runs: Sequence[_Run], mistakes: Sequence[Mapping[FieldPath, NamedMistake]]
-) -> FailingField:
-    verdicts: list[bool] = []
-    value: Json | Missing = MISSING
-    mistake: NamedMistake | None = None
-    for run, named in zip(runs, mistakes, strict=True):
-        here = run.get(path)
-        passed = here.passed if here else all(run[place].passed for place in path.parents if place in run)
-        verdicts.append(passed)
-        if not passed:
-            mistake, value = named.get(path), here.extracted if here else value
-    return FailingField(
-        pattern=shape.pattern,
-        runs=tuple(verdicts),
-        gold=shape.gold,
-        value=value,
-        invented=not _gold_has_value(shape),
-        mistake=mistake,
-    )
+    failing: dict[str, FailingField] = {}
+    for path, shape in shapes.items():
+        if not any(path[:size] in failed for size in sizes):
+            continue
+        verdicts: list[bool] = []
+        value: Json | Missing = MISSING
+        mistake: NamedMistake | None = None
+        for run, named in zip(runs, mistakes, strict=True):
+            here = run.get(path)
+            passed = here.passed if here else all(run[place].passed for place in path.parents if place in run)
+            verdicts.append(passed)
+            if not passed:
+                mistake, value = named.get(path), here.extracted if here else value
+        if not all(verdicts):
+            failing[str(path)] = FailingField(
+                pattern=shape.pattern,
+                runs=tuple(verdicts),
+                gold=shape.gold,
+                value=value,
+                invented=not _gold_has_value(shape),
+                mistake=mistake,
+            )
+    return shapes, failing
 
 
 def _patterns_of(fields: _Run, judge: str) -> dict[str, PatternState]:
@@ -292,7 +288,7 @@ class _Kept(NamedTuple):
 
 
 def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> tuple[list[bytes], list[str]]:
-    """Join named shards of results, each with its line: lines in the order of the shards, and the conflicts.
+    """Join named shards of results, each with its line; return lines in the order of the shards, and conflicts.
 
     A case that one shard did not run is taken from the shard that did, and equal lines are kept once. Of a case that a
     shard has run again, its last line counts. Anything else that two shards have of a case and variant is a conflict:

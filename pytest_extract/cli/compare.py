@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import fsum
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.changed import GitTree, open_tree
 from pytest_extract.cli.files import note_torn, print_lines, print_note, print_text, terminal_width, write_json
@@ -48,13 +48,6 @@ _BEGIN: Final = 100
 """Bytes that tell a baseline from a results file."""
 
 
-class Side(NamedTuple):
-    """What one of the two files holds: a snapshot, and the run that it is of, None for a baseline."""
-
-    snapshot: Snapshot
-    run: ResultsReader | None
-
-
 def compare_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
@@ -78,17 +71,18 @@ def run_compare(args: argparse.Namespace) -> int:
     given: dict[str, Any] = dict(args.rule)
     by = map(slice_name, [*given.pop("by", ()), *args.by])
     rules = Rules(**given, by=tuple(dict.fromkeys(by)))
-    before, after = (read_side(path, allow_drafts=rules.allow_drafts) for path in (args.before, args.after))
-    if after.run is None:
+    before, first = read_side(args.before, allow_drafts=rules.allow_drafts)
+    after, second = read_side(args.after, allow_drafts=rules.allow_drafts)
+    if second is None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
-    known = {name for side in (before, after) for state in side.snapshot.values() for name in state.slices}
+    known = {name for side in (before, after) for state in side.values() for name in state.slices}
     for name in rules.by:
         if name not in known:
             raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, known)}")
-    judged = evaluate_gate(before.snapshot, after.snapshot, rules)
-    for run in filter(None, (before.run, after.run)):
+    judged = evaluate_gate(before, after, rules)
+    for run in filter(None, (first, second)):
         note_torn("compare", run)
-    shown = resolutions(before.snapshot, rules)
+    shown = resolutions(before, rules)
     if args.json:
         write_json(comparison_record(judged, shown))
     else:
@@ -104,8 +98,8 @@ def _rule(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"{text!r} {error}") from None
 
 
-def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
-    """Read a baseline or a results file, whichever it is. Raises StoreError with the path.
+def read_side(path: Path, *, allow_drafts: bool = False) -> tuple[Snapshot, ResultsReader | None]:
+    """Read a baseline or a results file, whichever it is, and return the run of the latter. Raises StoreError.
 
     `allow_drafts`: cases whose golds nobody has reviewed count too.
     """
@@ -115,10 +109,10 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     if re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"(kind|cases)"', begin):  # which no line of results begins with
-        return Side(read_baseline(path).cases, None)
+        return read_baseline(path).cases, None
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
-    return Side(snapshot(reviewed), reader)
+    return snapshot(reviewed), reader
 
 
 def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) -> dict[str, Json]:
@@ -386,7 +380,5 @@ class _Runs:
             if not place.is_relative_to(self._root):
                 raise ConfigError(f"{file}: not in the repository {self._root}; name cases that are")
             return f"{self._folder / place.relative_to(self._root)}{colons}{name}"
-        for folder in (self._where, *self._where.parents):
-            if (folder / file).exists() or folder == self._folder:
-                return str(folder / case)
-        return case
+        above = (self._where, *self._where.parents)
+        return str(next(each for each in above if (each / file).exists() or each == self._folder) / case)

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import methodcaller
@@ -260,52 +260,65 @@ class Reviewer:
         return last.item
 
     def _decide(self, item: ReviewItem, action: Action, choice: int, value: Json) -> str:
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        decision = FieldDecision(decision=action, by=self.by, at=now)
         if item.is_rest:
             if action not in ("accept", "keep"):
                 raise ReviewError("the rest of a draft can only be accepted; decide single fields by their own items")
             others = (other for other in self.items if other is not item and same_gold(other.case, item.case))
             if not all(other.done for other in others):
                 raise ReviewError("fields of this gold are still open: decide them first")
-            decided = {"$": self._decision("accept")}
-            self._change_review(
-                item, lambda review: replace(review, reviewed=True, decisions={**review.decisions, **decided})
-            )
-            return "reviewed"
-        text = str(item.path)
-        if action == "dispute":
-            disputed = {text: OpenField(why=DISPUTED, candidates=item.candidates)}
-            self._change_review(item, lambda review: replace(review, reviewed=False, open={**review.open, **disputed}))
-            return "disputed"
+            done = "reviewed"
+        elif action == "dispute":
+            done = "disputed"
+        else:
+            done = self._settle(item, action, choice, value)
+
+        def decided(review: GoldReview) -> GoldReview:
+            """Return the review of the gold, or of a case's part of it, with the decision."""
+            place = str(item.path)  # of a row that was added: where it stands now
+            if item.is_rest:
+                return replace(review, reviewed=True, decisions={**review.decisions, "$": decision})
+            if action == "dispute":
+                disputed = OpenField(why=DISPUTED, candidates=item.candidates)
+                return replace(review, reviewed=False, open={**review.open, place: disputed})
+            if item.gone:  # what is known of that place now is about the row behind it
+                review = replace(review, decisions={place: decision, **review.decisions})
+            else:
+                review = replace(review.without_open(place), decisions={**review.decisions, place: decision})
+            is_only_disputed = not review.sources  # so nobody has to accept the rest of a draft
+            return replace(review, reviewed=review.reviewed or (is_only_disputed and not review.open))
+
+        change_reviews(item.case.gold_path, map(gold_name, self._cases_of(item)), decided)
+        return done
+
+    def _settle(self, item: ReviewItem, action: Action, choice: int, value: Json) -> str:
+        """Write the value that is decided on, and say what was done.
+
+        A row that is removed, or added behind the gold's rows, moves what names rows behind it.
+        """
+        if action == "keep":
+            return _DONE[action]
         new: Json | Missing = value if action == "edit" else MISSING
         if action in ("accept", "also"):
             if not 0 <= choice < len(item.candidates):
                 raise ReviewError(f"there is no candidate {choice + 1}")
             new = item.candidates[choice].value
-        done = _DONE[action]
         if action == "also":
             if new is MISSING:
                 raise ReviewError("`absent: {field: either}` in the case accepts that nothing is there")
-            add_accepted(item.case, text, new)
-        elif action != "keep":
-            gold = read_gold(item.case)
-            done = f"{done}: {show(value_at(gold, tuple(item.path)), _WIDTH)} -> {show(new, _WIDTH)}"
-            self._write_value(item, gold, new)
-        self._close(item, action)
-        return done
-
-    def _write_value(self, item: ReviewItem, gold: Json, new: Json | Missing) -> None:
-        """Write a value; a row that is removed, or added behind the gold's rows, moves what names rows behind it."""
-        path = tuple(item.path)
+            add_accepted(item.case, str(item.path), new)
+            return _DONE[action]
+        gold, path = read_gold(item.case), tuple(item.path)
         changed, row = _changed(gold, path, new)
         problem = new_violation(item.case, gold, changed)
         if problem is not None:
             raise ReviewError(f"the schema does not allow it: {problem}")
         update_gold(item.case, changed, [path] if row is not None and row.new is None else ())
-        if row is None:
-            return
-        follow_row(self._cases_of(item), row)
+        if row is not None:
+            follow_row(self._cases_of(item), row)
         for other in self.items:
-            if other.gone or not same_gold(other.case, item.case):
+            if row is None or other.gone or not same_gold(other.case, item.case):
                 continue
             moved = row.path(tuple(other.path))
             if moved is not None:
@@ -314,28 +327,7 @@ class Reviewer:
             other.gone = True  # with the row that it is inside of
             if other is not item:
                 other.done = "gone with its row"
-
-    def _close(self, item: ReviewItem, action: Action) -> None:
-        text = str(item.path)
-        decided = {text: self._decision(action)}
-
-        def closed(review: GoldReview) -> GoldReview:
-            if item.gone:  # what is known of that place now is about the row behind it
-                review = replace(review, decisions=decided | dict(review.decisions))
-            else:
-                review = replace(review.without_open(text), decisions=dict(review.decisions) | decided)
-            is_only_disputed = not review.sources  # so nobody has to accept the rest of a draft
-            return replace(review, reviewed=review.reviewed or (is_only_disputed and not review.open))
-
-        self._change_review(item, closed)
-
-    def _change_review(self, item: ReviewItem, change: Callable[[GoldReview], GoldReview]) -> None:
-        """Change the review of an item's gold; where cases share a part of a file, each has a review of it."""
-        change_reviews(item.case.gold_path, map(gold_name, self._cases_of(item)), change)
-
-    def _decision(self, action: Action) -> FieldDecision:
-        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-        return FieldDecision(decision=action, by=self.by, at=now)
+        return f"{_DONE[action]}: {show(value_at(gold, path), _WIDTH)} -> {show(new, _WIDTH)}"
 
 
 def _bytes_of(path: Path) -> bytes | None:

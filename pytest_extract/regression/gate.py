@@ -347,13 +347,11 @@ def _with_level(facts: Facts, reasons: Sequence[str]) -> tuple[str, ...]:
 def _comparable_in(comparison: Comparison, measure: str) -> Comparison:
     """Return a comparison without the cases whose measures count what the fields' comparison leaves out."""
     why = f"{measure} counts a known failure, or a field whose gold or metric changed"
-    variants = []
-    for variant in comparison.variants:
-        cases = (
-            CaseComparison(case=row.case, kind=Change.INCOMPARABLE, why=why) if row.measures_differ else row
-            for row in variant.cases
-        )
-        variants.append(replace(variant, cases=tuple(cases)))
+
+    def comparable(row: CaseComparison) -> CaseComparison:
+        return CaseComparison(case=row.case, kind=Change.INCOMPARABLE, why=why) if row.measures_differ else row
+
+    variants = (replace(each, cases=tuple(map(comparable, each.cases))) for each in comparison.variants)
     return replace(comparison, variants=tuple(variants))
 
 

@@ -279,14 +279,6 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(f"{math.fsum(values) / len(values):.6g}") if values else None
 
 
-class _Kept(NamedTuple):
-    """The line that counts for a case and variant, and the shard that it is of."""
-
-    shard: str
-    line: bytes
-    was_run: bool
-
-
 def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> tuple[list[bytes], list[str]]:
     """Join named shards of results, each with its line; return lines in the order of the shards, and conflicts.
 
@@ -294,15 +286,14 @@ def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> t
     shard has run again, its last line counts. Anything else that two shards have of a case and variant is a conflict:
     nothing shows which of them belongs to the run.
     """
-    kept: dict[CaseKey, _Kept] = {}
+    kept: dict[CaseKey, tuple[str, bytes, bool]] = {}  # the shard, the line, and whether it was run there
     conflicts: list[str] = []
     for shard, results in shards:
         for line, result in results:
-            key = case_key(result)
-            found = _Kept(shard, line, result.outcome is not Outcome.NOT_RUN)
-            before = kept.setdefault(key, found)
-            if not before.was_run or (found.was_run and before.shard == shard):
-                kept[key] = found
-            elif found.was_run and line != before.line:
-                conflicts.append(f"{result.nodeid}: {before.shard} and {shard} differ")
-    return [each.line for each in kept.values()], conflicts
+            key, runs = case_key(result), result.outcome is not Outcome.NOT_RUN
+            first, first_line, ran = kept.setdefault(key, (shard, line, runs))
+            if not ran or (runs and first == shard):
+                kept[key] = shard, line, runs
+            elif runs and line != first_line:
+                conflicts.append(f"{result.nodeid}: {first} and {shard} differ")
+    return [line for _, line, _ in kept.values()], conflicts

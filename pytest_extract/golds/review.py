@@ -121,7 +121,7 @@ def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
         for text, found in review.open.items():
             yield ReviewItem(case, FieldPath.parse(text), found.why, found.candidates)
         if not review.reviewed and (review.sources or not review.open):
-            outputs = "1 output" if len(review.sources) == 1 else f"{len(review.sources)} outputs"
+            outputs = plural(len(review.sources), "output")
             why = f"{plural(review.agreed, 'value')} on which {outputs} agree: accept, and the gold is reviewed"
             yield ReviewItem(case, FieldPath(), why, is_rest=True)
 

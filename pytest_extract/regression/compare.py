@@ -105,16 +105,6 @@ class CaseComparison:
     apart: int = 0
     why: str | None = None
 
-    @property
-    def settled(self) -> bool:
-        """Whether no input can have changed: of recordings; a model that is called may be another behind its name."""
-        return self.same_setup and self.replayed
-
-    @property
-    def change(self) -> float:
-        """After minus before."""
-        return self.after - self.before
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternComparison:
@@ -373,33 +363,25 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
     return Comparison(variants=tuple(compare_variants(before, after, old, new) for old, new in variants))
 
 
-def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
+def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str, str]]:
     """Pair the variants of two snapshots by label; a single variant on each side is a pair whatever the labels are.
 
-    All cases of a variant without a partner are new, or gone.
+    All cases of a variant that only one side has are new, or gone.
     """
-    old = sorted({key.variant for key in before})
-    new = sorted({key.variant for key in after})
+    old, new = (sorted({key.variant for key in side}) for side in (before, after))
     if len(old) == len(new) == 1:
         return [(old[0], new[0])]
-    paired = [(variant, variant if variant in new else None) for variant in old]
-    return [*paired, *((None, variant) for variant in new if variant not in old)]
+    return [(variant, variant) for variant in dict.fromkeys([*old, *new])]
 
 
-def cases_of_variants(
-    before: Snapshot, after: Snapshot, old: str | None, new: str | None
-) -> tuple[dict[str, CaseState], dict[str, CaseState]]:
-    """Return the cases of a variant before and of one after by their names (`file::id`), in their order."""
-    was, now = (
-        {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
-        for states, variant in ((before, old), (after, new))
-    )
-    return was, now
+def cases_of(states: Snapshot, variant: str) -> dict[str, CaseState]:
+    """Return the cases of a variant by their names (`file::id`), in their order."""
+    return {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
 
 
-def compare_variants(before: Snapshot, after: Snapshot, old: str | None, new: str | None) -> VariantComparison:
+def compare_variants(before: Snapshot, after: Snapshot, old: str, new: str) -> VariantComparison:
     """Compare one variant of a snapshot with one variant of another (or of the same one: two models of one run)."""
-    was, now = cases_of_variants(before, after, old, new)
+    was, now = cases_of(before, old), cases_of(after, new)
     cases: list[CaseComparison] = []
     fields: list[FieldChange] = []
     known: list[str] = []
@@ -411,8 +393,8 @@ def compare_variants(before: Snapshot, after: Snapshot, old: str | None, new: st
         fields += [change for change in (*pairs.gates, *pairs.failing) if change.before != change.after]
         known += [f"{case}: {path}" for path in pairs.known]
     return VariantComparison(
-        before=old or "",
-        after=new or "",
+        before=old,
+        after=new,
         cases=tuple(cases),
         patterns=_pattern_rows(compared),
         fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),

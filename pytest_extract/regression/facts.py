@@ -216,11 +216,15 @@ def run_tests(
 def open_cases(rows: Sequence[CaseComparison]) -> list[CaseComparison]:
     """Return the cases whose results could have changed, or did.
 
-    Unchanged cases that the change does not touch carry no information about it, if it touches any.
+    Unchanged cases that the change does not touch carry no information about it, if it touches any. Nor do recordings
+    of the same inputs: a model that is called may be another behind its name.
     """
     touched = any(not row.same_setup for row in rows)
-    closed = [row.settled or (touched and row.same_setup) for row in rows]
-    return [row for row, shut in zip(rows, closed, strict=True) if not shut or row.kind is not Change.UNCHANGED]
+
+    def is_closed(row: CaseComparison) -> bool:
+        return row.same_setup and (row.replayed or touched) and row.kind is Change.UNCHANGED
+
+    return [row for row in rows if not is_closed(row)]
 
 
 def overall_runs(row: CaseComparison, measure: str | None) -> Runs:
@@ -411,11 +415,6 @@ class Collapse:
     tags: tuple[str, ...]
     weight: Weight
 
-    @property
-    def doubtful(self) -> bool:
-        """Whether it may be luck."""
-        return self.weight is Weight.DOUBT
-
 
 def find_collapse(variant: VariantComparison, rules: Rules) -> Collapse | None:
     """Return the cases of a variant that died; None where none did.
@@ -505,11 +504,6 @@ class Effect:
     rose: int = 0
     failed_whole: tuple[int, int] = (0, 0)
 
-    @property
-    def drop(self) -> float:
-        """Before minus after."""
-        return self.before - self.after
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRuns:
@@ -535,11 +529,6 @@ class CallChange:
     cases: int
     before: float
     after: float
-
-    @property
-    def rise(self) -> float | None:
-        """The rise as a share of the earlier value; None where that is 0."""
-        return (self.after - self.before) / self.before if self.before else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

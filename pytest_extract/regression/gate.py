@@ -111,11 +111,6 @@ class Confirmation(Facts):
     enough: bool
     spent: Spending
 
-    @property
-    def planned(self) -> int:
-        """Cases that were to be run again."""
-        return sum(len(plan.cases) for plan in self.plans)
-
 
 def suspects_of(variant: str, tests: Sequence[TestResult]) -> tuple[TestResult, ...]:
     """Return what may have fallen in a variant: the mean over all fields, and what else luck gives least often.
@@ -225,11 +220,7 @@ def confirm(
         tests=found.results,
         effects=measure_effects(fresh, rules, found),
         fallen=tuple(test for test in found.results if falls(test)),
-        enough=any(
-            smallest_p(row.runs for row in variant.compared) <= _level(rules)
-            for variant in fresh.variants
-            if variant.compared
-        ),
+        enough=any(smallest_p(row.runs for row in each.compared) <= _level(rules) for each in fresh.variants),
         spent=spent,
     )
 
@@ -364,7 +355,8 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
     """
     first = replace(first, confirmation=confirmation)
     if not confirmation.enough:
-        ran, planned = sum(len(each.compared) for each in confirmation.comparison.variants), confirmation.planned
+        ran = sum(len(each.compared) for each in confirmation.comparison.variants)
+        planned = sum(len(plan.cases) for plan in confirmation.plans)
         missing = f"not confirmed: {ran} of {planned} cases could run again, too few to show a fall"
         return replace(first, advice=(*first.advice, missing))
     if confirmation.fallen:
@@ -499,8 +491,9 @@ def _rule_texts(facts: Facts) -> list[str]:
     if rules.max_fallen is not None and fallen > rules.max_fallen:
         reasons.append(f"rule: {plural(fallen, 'field')} fell, at most {rules.max_fallen} allowed")
     for effect in facts.effects:
-        if rules.max_drop is not None and effect.drop > rules.max_drop + ROUNDING:
-            fell = f"{_of(effect.variant, effect.measure)} fell by {_points(effect.drop)}"
+        drop = effect.before - effect.after
+        if rules.max_drop is not None and drop > rules.max_drop + ROUNDING:
+            fell = f"{_of(effect.variant, effect.measure)} fell by {_points(drop)}"
             reasons.append(f"rule: {fell}, at most {_points(rules.max_drop)} allowed")
     limits = {"cost": rules.max_cost_rise, "latency": rules.max_latency_rise}
     for change in facts.calls:
@@ -522,7 +515,7 @@ def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
         return [f"nothing was compared, so there is nothing to be sure of{why}"]
     doubts: list[str] = []
     if falls:
-        doubts += [_dead_text(each) for each in facts.collapses if each.doubtful]
+        doubts += [_dead_text(each) for each in facts.collapses if each.weight is Weight.DOUBT]
         doubtful = [each for each in facts.tests if each.doubtful]
         doubts += [f"{text}; it may be noise" for text in _fall_texts(facts, doubtful)]
     margin = facts.rules.margin
@@ -576,7 +569,7 @@ def advice_texts(facts: Facts, *, confirm: bool) -> list[str]:
     """Return what to do next; `confirm`: to run the cases that fell again is worth naming, with what it costs."""
     found: list[str] = []
     doubtful = {test.variant for test in facts.tests if test.doubtful}
-    doubtful |= {dead.variant for dead in facts.collapses if dead.doubtful}
+    doubtful |= {dead.variant for dead in facts.collapses if dead.weight is Weight.DOUBT}
     for effect in facts.effects:
         variant = facts.comparison.variant(effect.variant)
         if effect.fell:
@@ -697,7 +690,7 @@ def errors_text(found: ErrorRuns) -> str:
 def call_text(change: CallChange) -> str:
     """Return `cost of a call $0.024, was $0.020 (+20 %)`."""
     show = _money if change.what == "cost" else _seconds
-    rise = f" ({100 * change.rise:+.0f} %)" if change.rise is not None else ""
+    rise = f" ({100 * (change.after - change.before) / change.before:+.0f} %)" if change.before else ""
     return _of(change.variant, f"{change.what} of a call {show(change.after)}, was {show(change.before)}{rise}")
 
 

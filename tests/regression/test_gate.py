@@ -105,7 +105,7 @@ MOST_DIED, FIELD = "2 of 50 documents died (c0, c1)", "m: 0.0 % right, was 100.0
             "(gold changed); score the old outputs under today's schema and gold: --extract-",
         ),
         (of_models(steady=GOOD, weak=GOOD), of_models(steady=GOOD, weak=BAD), {}, WORSE, "[weak] fields right 75.0 %"),
-        (of_models(a=GOOD), of_models(a=GOOD, b=BAD), {}, PASS, "[before -> b] no earlier result: nothing to compare"),
+        (of_models(a=GOOD), of_models(a=GOOD, b=BAD), {}, PASS, "[b] no earlier result: nothing to compare"),
         (of_models(a=GOOD, b=GOOD), of_models(a=GOOD), {}, PASS, "remove the baseline and write it anew"),
         (dead(50, (), 3), dead(50, range(1)), {}, PASS, "1 of 50 documents died (c0)"),
         (dead(50, (), 3), dead(50, range(2)), {}, WORSE, MOST_DIED),
@@ -480,7 +480,9 @@ def called(**more):
 def test_cost_and_latency_of_a_call_are_in_every_verdict_and_can_be_ruled(rule, what):
     before, after = called(cost_usd=0.01, latency_s=1.0), called(cost_usd=0.012, latency_s=1.2)
     found = verdict(before, after)
-    assert {change.what: change.rise for change in found.calls} == pytest.approx({"cost": 0.2, "latency": 0.2})
+    assert {change.what: change.after / change.before - 1 for change in found.calls} == pytest.approx(
+        {"cost": 0.2, "latency": 0.2}
+    )
     assert verdict(before, after, **{rule: 0.2}).answer is PASS
     ruled = verdict(before, after, **{rule: 0.19})
     assert ruled.answer is WORSE

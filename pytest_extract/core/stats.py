@@ -180,14 +180,14 @@ def share_upper_bound(part: Sequence[float], whole: Sequence[float], confidence:
     return (found + 1) / _STEPS
 
 
-def unseen_drop_bound(differences: Sequence[float], *, unseen_loss: float, confidence: float = 0.95) -> float:
+def unseen_drop_bound(differences: Sequence[float], confidence: float = 0.95) -> float:
     """Return the upper bound of the mean drop that few cases cannot make small, at least 0, of a difference a case.
 
-    It is that of the share of what a case can lose: `unseen_loss`, or the largest change seen, if that is larger. So it
-    counts one more case, which lost all of that. Without it, twenty equal cases, or three, would prove that nothing
-    ever drops. With it and no change at all, n cases bound the drop by about 3 `unseen_loss` / n at 95 %.
+    It is that of the share of what a case can lose: all, as any answer can fail as a whole, or the largest change seen,
+    if that is larger. So it counts one more case, which lost all of that. Without it, twenty equal cases, or three,
+    would prove that nothing ever drops. With it and no change at all, n cases bound the drop by about 3 / n at 95 %.
     """
-    most = max([unseen_loss, *map(abs, differences)])
+    most = max([1.0, *map(abs, differences)])
     losses = [round(-difference / most, _LOSS_DIGITS) for difference in differences]
     return most * share_upper_bound(losses, [1.0] * len(losses), confidence)
 
@@ -231,32 +231,6 @@ class Statistic:
         return self.sums > (ordered[-most - 1] if most < len(ordered) else -math.inf)
 
 
-@dataclass(frozen=True, slots=True)
-class DropLimits:
-    """The drops that the permutation test does not reject, in the order of the evidence.
-
-    Lemma: let S be the later runs of an arrangement and w = 1/a + 1/b. If the true drop is d, taking d off every later
-    run makes runs exchangeable, and the loss of the arrangement becomes U - d V with U = sum of w y over S and V = sum
-    of w over the truly later runs in S. It is at least the observed one exactly if (U_obs - U) / (V_obs - V) <= d. So
-    the sorted ratios of all arrangements are the limits of every one-sided interval, and 0 is outside of an interval
-    exactly if the test of no change is significant at its level (Hartigan 1969: typical values).
-    `same`: arrangements that leave every case as observed, which are evidence against no drop.
-    """
-
-    ratios: Numbers
-    same: int
-
-    def lower(self, most: int) -> float:
-        """Return the drop below which at most so many arrangements lose as much; minus infinity if there is none."""
-        index = most - self.same
-        return float(self.ratios[index]) if 0 <= index < len(self.ratios) else -math.inf
-
-    def upper(self, most: int) -> float:
-        """Return the drop above which at most so many arrangements lose as little; infinity if there is none."""
-        index = most - self.same
-        return float(self.ratios[-1 - index]) if 0 <= index < len(self.ratios) else math.inf
-
-
 class Permutations:
     """Permutation test of runs within cases: many statistics at once, in the same arrangements of the runs.
 
@@ -291,7 +265,7 @@ class Permutations:
         self.lanes = lanes - lanes % ways if self.counted else lanes
         sums = np.zeros((len(statistics), self.lanes))
         variance = np.zeros(len(statistics))
-        self._exchanged = np.zeros(self.lanes)  # V_obs - V of `DropLimits`
+        self._exchanged = np.zeros(self.lanes)  # V_obs - V of `limits`
         period = 1
         for case in [*sorted(taking), *sorted({*range(len(shapes))} - taking)]:
             before, after = shapes[case]
@@ -350,12 +324,25 @@ class Permutations:
 
         return int((self._p_values(np.arange(self.lanes + 1)) <= level).sum()) - 1
 
-    def limits(self, statistic: Statistic) -> DropLimits:
-        """Return the limits of the mean drop of all cases."""
+    def limits(self, statistic: Statistic, most: int) -> tuple[float, float]:
+        """Return the mean drops of all cases below and above which at most so many arrangements lose as much or little.
+
+        Infinite where there are none. Drops between them the permutation test does not reject.
+
+        Lemma: let S be the later runs of an arrangement and w = 1/a + 1/b. If the true drop is d, taking d off every
+        later run makes runs exchangeable, and the loss of the arrangement becomes U - d V with U = sum of w y over S
+        and V = sum of w over the truly later runs in S. It is at least the observed one exactly if
+        (U_obs - U) / (V_obs - V) <= d. So the sorted ratios of all arrangements are the limits of every one-sided
+        interval, and 0 is outside of an interval exactly if the test of no change is significant at its level (Hartigan
+        1969: typical values). Arrangements that leave every case as observed are evidence against no drop.
+        """
         other = self._exchanged > 0
         ratios = (statistic.sums[0] - statistic.sums[other]) / self._exchanged[other]
         ratios.sort()
-        return DropLimits(ratios, int(self.lanes - other.sum()))
+        index = most - (self.lanes - len(ratios))
+        if not 0 <= index < len(ratios):
+            return -math.inf, math.inf
+        return float(ratios[index]), float(ratios[-1 - index])
 
 
 def p_of_rise(cases: Sequence[Runs]) -> float:

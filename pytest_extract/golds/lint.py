@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from pytest_extract.core.case_result import Breach
     from pytest_extract.core.scorer import Score
 
-Severity: TypeAlias = Literal["mistake", "warning"]
 FindingKind: TypeAlias = Literal[
     "case_file",
     "uncompared",
@@ -82,7 +81,7 @@ class LintFinding:
     case: str = ""
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> Literal["mistake", "warning"]:
         """How bad it is."""
         return "mistake" if self.kind in _MISTAKES else "warning"
 

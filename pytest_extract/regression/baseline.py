@@ -17,7 +17,7 @@ from typing import Final
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.stats import Values
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import Json, Missing
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular_text, write_atomic
 from pytest_extract.regression.compare import CasePairs, Verdicts, changed_digests, pair_case
@@ -260,8 +260,6 @@ def _read_state(record: Mapping[str, Json]) -> CaseState:
 
 def _shortened_value(value: Json | Missing) -> Json | Missing:
     """Return the value itself, or the beginning of its text where that is long."""
-    if value is MISSING:
-        return MISSING
     text = value_text(value)
     return value if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
 

@@ -92,7 +92,6 @@ DOUBT: Final = 2.0
 """At so many times alpha the family finds falls that may be noise (set by `tests/benchmarks/gate_power.py`)."""
 SMALLEST_FALL: Final = 0.005
 """A fall of less than this is none, however sure."""
-_UNSEEN_LOSS: Final = 1.0  # of a case that was never seen: any answer can fail as a whole
 
 
 class Subject(StrEnum):
@@ -325,9 +324,8 @@ class _Family:
         open_heads: list[tuple[_Member, float]] = []
         for member, part in self.heads:
             p = self.permutations.p_value(member.statistic.as_large())
-            adjusted = min(1.0, p / part)
-            found.append(self._result(member, p, adjusted * variants, luck=p))
-            if adjusted > level:
+            found.append(self._result(member, p, p / part * variants, luck=p))
+            if p / part > level:
                 open_heads.append((member, part))
         if not self.others:
             return found
@@ -351,14 +349,14 @@ class _Family:
 
         `worst` is at a level of its own, and not less than what a case that was never seen may lose.
         """
-        limits = self.permutations.limits(self.overall.statistic)
-        most = self.permutations.most(OVERALL_SHARE * level)
-        drop = limits.upper(self.permutations.most(of_worst))
-        worst = unseen_drop_bound(self.changes, unseen_loss=_UNSEEN_LOSS, confidence=1 - of_worst)
+        permutations, overall = self.permutations, self.overall.statistic
+        least, largest = permutations.limits(overall, permutations.most(OVERALL_SHARE * level))
+        _, drop = permutations.limits(overall, permutations.most(of_worst))
+        worst = unseen_drop_bound(self.changes, 1 - of_worst)
         return Bounds(
             change=math.fsum(self.changes) / len(self.changes),
-            low=max(-limits.upper(most), -1.0),
-            high=min(-limits.lower(most), 1.0),
+            low=max(-largest, -1.0),
+            high=min(-least, 1.0),
             interval=1 - 2 * OVERALL_SHARE * level,
             worst=max(worst, drop) if math.isfinite(drop) else worst,
         )

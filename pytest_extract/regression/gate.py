@@ -359,13 +359,13 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
         planned = sum(len(plan.cases) for plan in confirmation.plans)
         missing = f"not confirmed: {ran} of {planned} cases could run again, too few to show a fall"
         return replace(first, advice=(*first.advice, missing))
+    advice = tuple(advice_texts(first, confirm=False))
     if confirmation.fallen:
         reasons: list[str] = []  # what fell by the first runs, each followed by what the fresh runs say of it
         for test in sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted)):
             found = [each for each in first.tests if (each.variant, each.suspect) == (test.variant, test.suspect)]
             fresh = _of(test.variant, f"confirmed by {_fresh_text(confirmation, test)}")
             reasons += [*_fall_texts(first, found), fresh]
-        advice = tuple(advice_texts(first, confirm=False))
         return replace(first, answer=Answer.WORSE, reasons=_with_level(first, reasons), advice=advice)
     failed = [
         _of(test.variant, f"not confirmed by {_fresh_text(confirmation, test)}")
@@ -375,20 +375,11 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
     others = _doubt_texts(first, falls=False)
     alone = run_tests(first.comparison, first.rules).results
     if not others and first.answer is not Answer.WORSE and not any(test.significant for test in alone):
-        return replace(
-            first,
-            answer=Answer.PASS,
-            reasons=tuple(map(_assurance_text, first.effects)),
-            warnings=(*failed, *map(_dead_text, first.collapses)),
-            advice=(),
-        )
+        assured, warnings = map(_assurance_text, first.effects), (*failed, *map(_dead_text, first.collapses))
+        return replace(first, answer=Answer.PASS, reasons=tuple(assured), warnings=warnings, advice=())
     seen, *further = first.reasons
-    return replace(
-        first,
-        answer=Answer.UNDECIDED,
-        reasons=(f"in the first runs {seen}", *failed, *further, *(each for each in others if each not in further)),
-        advice=tuple(advice_texts(first, confirm=False)),
-    )
+    left = dict.fromkeys([f"in the first runs {seen}", *failed, *further, *others])
+    return replace(first, answer=Answer.UNDECIDED, reasons=tuple(left), advice=advice)
 
 
 def exit_status(decision: GateDecision) -> int:

@@ -263,9 +263,8 @@ def _error_kinds(result: CaseResult) -> dict[str, int]:
 
 def _measures_by_run(scores: Sequence[ScoreRecord]) -> dict[str, tuple[float, ...]]:
     """Return each measure in every run; a run without a finite value has the mean of the others."""
-    names = {name for score in scores for name in score.measures}
     found: dict[str, tuple[float, ...]] = {}
-    for name in sorted(names):
+    for name in sorted({name for score in scores for name in score.measures}):
         values = [float(score.measures.get(name, math.nan)) for score in scores]
         finite = [value for value in values if math.isfinite(value)]
         if finite:

@@ -34,11 +34,6 @@ class Runs:
     after: Values
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of runs before and after."""
-        return len(self.before), len(self.after)
-
-    @property
     def means(self) -> tuple[float, float]:
         """Mean before and after."""
         return math.fsum(self.before) / len(self.before), math.fsum(self.after) / len(self.after)
@@ -348,5 +343,5 @@ class Permutations:
 def p_of_rise(cases: Sequence[Runs]) -> float:
     """Return the p-value that the values of cases rose, over all of them; 1.0 where no two runs of a case differ."""
     varying = [each for each in cases if each.varies]
-    permutations = Permutations([each.shape for each in varying], [dict(enumerate(varying))])
+    permutations = Permutations([(len(each.before), len(each.after)) for each in varying], [dict(enumerate(varying))])
     return permutations.p_value(permutations.statistics[0].as_large())

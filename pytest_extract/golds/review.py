@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -111,12 +110,10 @@ class ReviewItem:
 
 def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
     """Yield what is open in the reviews of golds; of a draft, all agreed values together at its end."""
-    seen: set[tuple[Path, str]] = set()
+    firsts: dict[tuple[Path, str], Case] = {}
     for case in cases:
-        place = case.gold_path.resolve(), gold_name(case)
-        if place in seen:
-            continue
-        seen.add(place)
+        firsts.setdefault((case.gold_path.resolve(), gold_name(case)), case)
+    for case in firsts.values():
         review = review_of(case)
         for text, found in review.open.items():
             yield ReviewItem(case, FieldPath.parse(text), found.why, found.candidates)
@@ -152,16 +149,21 @@ def failing_items(
     That is a case whose gold or document has changed since, and one that is not among `cases`. Results name its file
     from `root`, the rootdir of their run.
     """
-    by_id: dict[str, list[Case]] = defaultdict(list)
-    for case in cases:
-        by_id[case.id].append(case)
+    by_name = {(_file_text(case.path), case.id): case for case in cases}
     for result in results:
         if result.altered:  # its gold is that of the plain case, changed
             continue
-        found = _case_of(result, by_id[result.case_id], root)
-        if isinstance(found, str):
+        found = by_name.get((_file_text(root / result.file), result.case_id))
+        why: str | None = (
+            f"no such case among those given; give {result.file} too, and review in the rootdir of that run"
+        )
+        if found is not None:
+            now = digests_of(found)
+            changed = next((each for each in ("document", "gold") if result.digests.get(each) != now[each]), None)
+            why = changed and f"the {changed} has changed since the run; run it again"
+        if found is None or why:
             if result.outcome is not Outcome.PASSED:
-                notes.append(f"{result.nodeid}: {found}")
+                notes.append(f"{result.nodeid}: {why}")
             continue
         locate = locator(found.document)
         for attempt in result.attempts:
@@ -179,17 +181,6 @@ def failing_items(
                 row_text = "row to add" if change.old is MISSING else "row to remove"
                 why = row_text if change.is_row else "fails in the run"
                 yield ReviewItem(found, FieldPath(change.steps), why, candidates)
-
-
-def _case_of(result: CaseResult, cases: Iterable[Case], root: Path) -> Case | str:
-    """Return the case of a result among those of its id, or why it cannot be reviewed."""
-    file = _file_text(root / result.file)
-    found = next((case for case in cases if _file_text(case.path) == file), None)
-    if found is None:
-        return f"no such case among those given; give {result.file} too, and review in the rootdir of that run"
-    now = digests_of(found)
-    changed = next((each for each in ("document", "gold") if result.digests.get(each) != now[each]), None)
-    return found if changed is None else f"the {changed} has changed since the run; run it again"
 
 
 def _file_text(path: Path) -> str:

@@ -69,11 +69,6 @@ class ReviewServer(ThreadingHTTPServer):
         """URL of the page, with its token."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
-    @property
-    def hosts(self) -> frozenset[str]:
-        """Values of the header Host that the page is reached by."""
-        return frozenset({f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"})
-
 
 class _Handler(BaseHTTPRequestHandler):
     server: ReviewServer
@@ -126,10 +121,11 @@ class _Handler(BaseHTTPRequestHandler):
         if any(len(self.headers.get_all(name, ())) > 1 for name in _SINGLE):
             self._refuse(HTTPStatus.BAD_REQUEST)
             return None
+        hosts = {f"{host}:{self.server.server_port}" for host in ("127.0.0.1", "localhost")}
         origin = self.headers.get("Origin")
         site = self.headers.get("Sec-Fetch-Site", "none")
-        own = origin is None or origin in {f"http://{host}" for host in self.server.hosts}
-        if self.headers.get("Host") not in self.server.hosts or not own or site not in ("same-origin", "none"):
+        own = origin is None or origin in {f"http://{host}" for host in hosts}
+        if self.headers.get("Host") not in hosts or not own or site not in ("same-origin", "none"):
             self._refuse(HTTPStatus.FORBIDDEN)
             return None
         token, slash, rest = self.path.removeprefix("/").partition("?")[0].partition("/")

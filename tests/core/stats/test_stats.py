@@ -59,7 +59,9 @@ suites = st.lists(few_runs, min_size=1, max_size=4)
 
 def permuted(cases, **options):
     """Return the permutations of some cases, and the one statistic of them all."""
-    permutations = Permutations([case.shape for case in cases], [dict(enumerate(cases))], **options)
+    permutations = Permutations(
+        [(len(case.before), len(case.after)) for case in cases], [dict(enumerate(cases))], **options
+    )
     return permutations, permutations.statistics[0]
 
 

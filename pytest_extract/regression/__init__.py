@@ -4,21 +4,31 @@ Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `fact
 Nothing here runs a case or imports pytest. Only `baseline` touches files.
 """
 
-from pytest_extract.regression.baseline import Baseline, read_baseline
-from pytest_extract.regression.compare import Change, Comparison
-from pytest_extract.regression.facts import Rules
-from pytest_extract.regression.gate import Answer, GateDecision, evaluate_gate
-from pytest_extract.regression.snapshots import Snapshot, snapshot
+from __future__ import annotations
 
-__all__ = [
-    "Answer",
-    "Baseline",
-    "Change",
-    "Comparison",
-    "GateDecision",
-    "Rules",
-    "Snapshot",
-    "evaluate_gate",
-    "read_baseline",
-    "snapshot",
-]
+from typing import TYPE_CHECKING
+
+from pytest_extract.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from pytest_extract.regression.baseline import Baseline as Baseline
+    from pytest_extract.regression.baseline import read_baseline as read_baseline
+    from pytest_extract.regression.compare import Change as Change
+    from pytest_extract.regression.compare import Comparison as Comparison
+    from pytest_extract.regression.facts import Rules as Rules
+    from pytest_extract.regression.gate import Answer as Answer
+    from pytest_extract.regression.gate import GateDecision as GateDecision
+    from pytest_extract.regression.gate import evaluate_gate as evaluate_gate
+    from pytest_extract.regression.snapshots import Snapshot as Snapshot
+    from pytest_extract.regression.snapshots import snapshot as snapshot
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "regression.baseline": "Baseline read_baseline",
+            "regression.compare": "Change Comparison",
+            "regression.gate": "Answer GateDecision evaluate_gate",
+            "regression.facts": "Rules",
+            "regression.snapshots": "Snapshot snapshot",
+        },
+    )

@@ -341,13 +341,12 @@ class _Runs:
 
     def run(self, hunks: Iterable[Hunk], cases: Sequence[str], *options: str) -> list[CaseResult]:
         """Run cases, paths or node ids; raises ConfigError with what pytest said where no case has a result."""
-        content = {
-            name: with_hunks(old, [each for each in hunks if each.file == name]) for name, old in self._old.items()
-        }
-        for name, text in content.items():
+        content: dict[str, str] = {}
+        for name, old in self._old.items():
+            content[name] = with_hunks(old, [each for each in hunks if each.file == name])
             path = self._folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_text(content[name], encoding="utf-8")
         # What an extractor reads by itself is no part of a recording's key: each set has recordings of its own.
         recordings = self._recordings / "bisect" / text_digest(canonical_json(content))[:16]
         given = [f"--extract-recordings={recordings}", *self._options, *options, *map(self._argument, cases)]

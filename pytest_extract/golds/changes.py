@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -86,8 +86,7 @@ class GoldModification(NamedTuple):
         return self.is_row and self.new is MISSING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldProposal:
+class GoldProposal(NamedTuple):
     """A gold with what an output changes in it.
 
     edits: every value that changes, at its place in `value`; of a removed row, where it was. kept: changes that are not
@@ -341,8 +340,7 @@ LEAST_DERIVED: Final = 3
 """Fewest values that stand in no document and are derived."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(NamedTuple):
     """A gold made of outputs: its value, the fields to decide by path, and the number of values that are agreed on."""
 
     value: Json
@@ -509,7 +507,7 @@ def accept_labels(drafts: Sequence[Draft]) -> list[Draft]:
     for draft in drafts:
         labels = {path for path, each in draft.open.items() if counts[_label(path, each) or ("", "")] >= LEAST_DERIVED}
         left = {path: each for path, each in draft.open.items() if path not in labels}
-        settled.append(replace(draft, open=left, agreed=draft.agreed + len(labels)))
+        settled.append(draft._replace(open=left, agreed=draft.agreed + len(labels)))
     return settled
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.edit import (
     Candidate,
@@ -188,8 +188,7 @@ def _file_text(path: Path) -> str:
     return safe_controls(Path(os.path.normpath(path.absolute())).as_posix())
 
 
-@dataclass(frozen=True, slots=True)
-class _Decided:
+class _Decided(NamedTuple):
     """A decision that can be undone: the files with their bytes before and after, and the items as they were."""
 
     item: ReviewItem
@@ -330,8 +329,7 @@ def _bytes_of(path: Path) -> bytes | None:
         raise ReviewError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class GoldValue:
+class GoldValue(NamedTuple):
     """One value of a gold, as a reviewer sees it; `state`: of what its item or the draft says of it.
 
     `item`: number of the item that is about it or about what it is part of, None where there is none.

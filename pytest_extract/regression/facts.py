@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
 from pytest_extract.core.stats import SAME_SCORE, Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
@@ -158,8 +158,7 @@ class TestResult:
         return self.name or str(self.subject)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tests:
+class Tests(NamedTuple):
     """All tests of a comparison, worst first, and how much the mean of each variant may have changed.
 
     A variant without a case that could have changed has no bounds.
@@ -260,8 +259,7 @@ def losses_of(variant: VariantComparison, suspect: Suspect, rules: Rules) -> dic
     return {case: loss for loss, _, case in sorted(losses, key=lambda each: (-each[0], -each[1], each[2]))}
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
+class _Member(NamedTuple):
     """One test of a family. `drop`: mean over all its cases, those without a change too."""
 
     suspect: Suspect

@@ -11,16 +11,11 @@ from pytest_extract.core.results import Status
 from pytest_extract.core.stats import Runs
 from pytest_extract.core.values import MISSING
 from pytest_extract.regression.compare import Change, compare, compare_variants
-from pytest_extract.regression.snapshots import CaseKey, case_state, snapshot
+from pytest_extract.regression.snapshots import case_state, snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result, stored
 
 N = {"n": True}
 O_IS_TEXT = {"o": ({"x": 1}, "text")}
-
-
-def test_a_case_is_keyed_by_file_id_and_variant():
-    states = snapshot([result("a", N), result("a", N, variant=Variant(model="m"))])
-    assert set(states) == {CaseKey(f"{FILE}::a", ""), CaseKey(f"{FILE}::a", "m")}
 
 
 def test_fields_that_pass_are_counted_and_those_that_fail_are_kept():

@@ -21,8 +21,8 @@ from pytest_extract.regression.gate import (
     rests_on_few,
     suspects_of,
 )
-from pytest_extract.regression.snapshots import CaseKey, FailingField
-from tests.regression.simulate import state, steady, suite
+from pytest_extract.regression.snapshots import CaseKey
+from tests.regression.simulate import failing_of, state, steady, suite
 
 RULES = Rules()
 LEVEL = RULES.alpha * FIRST_SHARE
@@ -34,10 +34,8 @@ def run(wrong, cases=40, fields=4, runs=1):
     """A side in which the fields of some cases fail: {case: {field: "0110"}} (1 is right)."""
     made = {}
     for number in range(cases):
-        failing = {
-            f"f{field}": FailingField(pattern=f"f{field}", runs=tuple(bit == "1" for bit in bits), gold="g", value="v")
-            for field, bits in wrong.get(number, {}).items()
-        }
+        bits = wrong.get(number, {}).items()
+        failing = failing_of({f"f{field}": [bit == "1" for bit in each] for field, each in bits})
         made[CaseKey(f"s::{number:02}", "")] = state(str(number), fields, failing, runs=runs)
     return made
 

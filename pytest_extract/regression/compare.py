@@ -247,9 +247,9 @@ def pair_case(case: str, was: CaseState, now: CaseState) -> CasePairs:
     for path, entry in sorted({**was.failing, **now.failing}.items()):
         if entry.pattern not in sizes or _is_in_failed_container(path, was, now):
             continue
-        sizes[entry.pattern] += entry.invented
-        if _is_known(path, now) or _is_known(entry.pattern, now):
-            sizes[entry.pattern] -= 1
+        is_known = _is_known(path, now) or _is_known(entry.pattern, now)
+        sizes[entry.pattern] += entry.invented - is_known
+        if is_known:
             left_out.append(path)
             continue
         right = MISSING if entry.invented else entry.gold  # the value of a side that passed
@@ -315,10 +315,8 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
 
 def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
     """Whether one side alone has this field because on the other its container failed as a whole."""
-    if path in was.failing and path in now.failing:
-        return False
-    other = now if path in was.failing else was
-    return any(place in other.failing for place in places_around(path)[1:])
+    others = [side.failing for side in (was, now) if path not in side.failing]
+    return any(place in failing for failing in others for place in places_around(path)[1:])
 
 
 def _verdicts_of(side: CaseState) -> dict[str, Verdicts]:

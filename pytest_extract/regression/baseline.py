@@ -285,8 +285,10 @@ def read_baseline(path: Path) -> Baseline:
         return load_baseline(read_regular_text(path, MOST_BULK_BYTES))
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such baseline; write one with --extract-update-baseline") from error
-    except (OSError, UnicodeDecodeError, StoreError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
+    except StoreError as error:
+        raise StoreError(f"{path}: {error}") from error
 
 
 def in_ci(environment: Mapping[str, str]) -> bool:

@@ -108,15 +108,19 @@ def test_nothing_is_open_in_golds_written_by_hand_unless_a_case_file_cannot_be_r
     assert answer()[:2] == (1, "nothing else is open\n")
 
 
-def test_a_candidate_is_written_to_its_place_alone(answer):
-    dispute({"total": TOTAL})
-    ended = answer("2", "a")
+def test_a_candidate_is_written_to_its_place_alone_or_accepted_beside_the_gold(answer):
+    dispute({"total": TOTAL, "vendor": field("ACME GmbH")})
+    ended = answer("2", "o", "a")
     assert ended.status == 0
-    assert "[1/2] a.extract.yaml::a  total: outputs disagree" in ended.out
+    assert "[1/3] a.extract.yaml::a  total: outputs disagree" in ended.out
     assert "  1  1190.0  (m, nowhere in the document)" in ended.out
     assert "accepted: 1190.0 -> 1109.0" in ended.out
     assert GOLD.read_text("utf-8") == TEXT.replace("1190.0", "1109.0")
-    assert (review().reviewed, review().open, decisions()) == (True, {}, {"total": "accept", "$": "accept"})
+    (case,) = cases_of()
+    assert dict(case.accept) == {"vendor": ("ACME GmbH",)}
+    assert "gold: a.json  # by hand" in SUITE.read_text("utf-8")
+    assert (review().reviewed, review().open) == (True, {})
+    assert decisions() == {"total": "accept", "vendor": "also", "$": "accept"}
     assert {each.by for each in review().decisions.values()} == {"Ada"}
 
 
@@ -280,15 +284,6 @@ def test_also_accept_goes_into_the_case_itself(cases):
     assert (first.gold, dict(first.accept)) == ({"vendor": "A", "total": 3}, {})
     assert (second.gold, dict(second.accept)) == ({"vendor": "B"}, {"vendor": (3,)})
     assert ("# by hand" in SUITE.read_text("utf-8")) == ("# by hand" in cases)
-
-
-def test_also_accept_is_typed_as_o_and_leaves_the_gold_as_it_is(answer):
-    dispute({"vendor": field("ACME GmbH")})
-    answer("o", "a")
-    (case,) = cases_of()
-    assert dict(case.accept) == {"vendor": ("ACME GmbH",)}
-    assert "gold: a.json  # by hand" in SUITE.read_text("utf-8")
-    assert GOLD.read_text("utf-8") == TEXT
 
 
 def run_of(outputs, file=SUITE):

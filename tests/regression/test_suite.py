@@ -26,13 +26,10 @@ def half_right(variant=None):
 
 
 def measured(value):
-    return [result(str(n), attempt(N, score=measured_score(value))) for n in range(10)]
-
-
-def measured_score(value):
-    score = attempt(N).score
-    score.measures["pass_rate"] = value
-    return score
+    made = [attempt(N) for _ in range(10)]
+    for one in made:
+        one.score.measures["pass_rate"] = value
+    return [result(str(number), one) for number, one in enumerate(made)]
 
 
 A, B = Variant(model="a"), Variant(model="b")

@@ -156,15 +156,9 @@ def test_a_sampled_p_value_has_two_standard_errors_added():
 changes = st.lists(st.integers(-10, 10).map(lambda n: n / 10), min_size=1, max_size=25)
 
 
-@pytest.mark.parametrize(("cases", "excludes"), [(3, False), (10, False), (50, False), (80, True), (200, True)])
-def test_equal_results_exclude_a_drop_of_five_points_only_with_enough_cases(cases, excludes):
-    assert (unseen_drop_bound([0.0] * cases) < 0.05) is excludes
-
-
-@pytest.mark.parametrize("cases", [20, 59, 100])
+@pytest.mark.parametrize("cases", [3, 20, 59, 100])
 def test_without_any_change_the_bound_is_the_rule_of_three(cases):
     assert unseen_drop_bound([0.0] * cases) == pytest.approx(1 - 0.05 ** (1 / cases), abs=1e-5)
-    assert unseen_drop_bound([0.0] * cases) < 3 / cases
 
 
 @given(changes)

@@ -451,8 +451,7 @@ class SchemaState(NamedTuple):
     covered: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaCoverage:
+class SchemaCoverage(NamedTuple):
     """What the golds of one schema exercise. `golds`: their number."""
 
     path: Path

@@ -468,8 +468,7 @@ def _why_apart(was: CaseState, now: CaseState) -> str:
 
 def _pattern_rows(cases: Sequence[CasePairs]) -> tuple[PatternComparison, ...]:
     """Return rows of all patterns, the worst change first; a gate only where it failed."""
-    fields: Counter[str] = Counter()
-    runs: defaultdict[str, list[Runs]] = defaultdict(list)
+    sides: defaultdict[str, list[tuple[int, Runs]]] = defaultdict(list)  # of each case: its fields, and their runs
     changes: defaultdict[str, list[Change]] = defaultdict(list)
     apart: defaultdict[str, set[Change]] = defaultdict(set)
     gates = {gate_label(name): 1 for name in STRUCTURAL_GATES}
@@ -478,26 +477,25 @@ def _pattern_rows(cases: Sequence[CasePairs]) -> tuple[PatternComparison, ...]:
             apart[pattern].add(kind)
         failing = pairs.by_pattern()
         for pattern, size in ({**pairs.sizes, **gates} if pairs.fields else {}).items():
-            fields[pattern] += size
-            runs[pattern].append(failing.get(pattern, _RIGHT))
+            sides[pattern].append((size, failing.get(pattern, _RIGHT)))
         for change in (*pairs.failing, *pairs.gates):
             changes[change.pattern].append(change.kind)
     rows = [
         PatternComparison(pattern=pattern, kind=min(kinds, key=_ORDER.index))
         for pattern, kinds in apart.items()
-        if pattern not in fields
+        if pattern not in sides
     ]
-    for pattern, of_cases in runs.items():
+    for pattern, of_cases in sides.items():
         if pattern in gates and not changes[pattern]:
             continue
-        means = Runs(*zip(*(each.means for each in of_cases), strict=True))
+        means = Runs(*zip(*(runs.means for _, runs in of_cases), strict=True))
         before, after = means.means
         rows.append(
             PatternComparison(
                 pattern=pattern,
                 kind=_change_of(means.loss, changes[pattern]),
                 cases=len(of_cases),
-                fields=fields[pattern],
+                fields=sum(size for size, _ in of_cases),
                 rose=changes[pattern].count(Change.ROSE),
                 fell=changes[pattern].count(Change.FELL),
                 before=1 - before,

@@ -527,8 +527,7 @@ class CallChange:
     after: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TagEffect:
+class TagEffect(NamedTuple):
     """How much the cases of one variant with one value of a tag changed: means before and now, as in `Effect`."""
 
     tag: str

@@ -180,10 +180,6 @@ def thousandfold(gold):
     return gold | {"total": gold["total"] * 1000}
 
 
-def cut(gold):
-    return gold | {"name": gold["name"][:7]}
-
-
 def test_reasons_name_the_kinds_of_new_mistakes():
     def output(number):
         return thousandfold if number < 10 else (lambda gold: gold | {"total": 17.25}) if number < 12 else right
@@ -207,7 +203,7 @@ def test_a_mistake_of_several_values_counts_once_and_is_that_of_the_last_failing
     before = [scored(f"c{number}", right) for number in range(40)]
     after = [scored(f"c{n}", (lambda gold: {"data": gold}) if n < 12 else right) for n in range(40)]
     assert "among new mistakes: 12 wrapped (all of it stands under the key `data`)" in verdict(before, after).reasons[0]
-    state = case_state(scored("c1", thousandfold, cut, thousandfold, right))
+    state = case_state(scored("c1", thousandfold, lambda gold: gold | {"name": "Company"}, thousandfold, right))
     kinds = {path: entry.mistake.kind for path, entry in state.failing.items()}
     assert kinds == {"total": "power_of_ten", "name": "affix"}
 
@@ -458,9 +454,8 @@ def called(**more):
 def test_cost_and_latency_of_a_call_are_in_every_verdict_and_can_be_ruled(rule, what):
     before, after = called(cost_usd=0.01, latency_s=1.0), called(cost_usd=0.012, latency_s=1.2)
     found = verdict(before, after)
-    assert {change.what: change.after / change.before - 1 for change in found.calls} == pytest.approx(
-        {"cost": 0.2, "latency": 0.2}
-    )
+    rises = {change.what: change.after / change.before - 1 for change in found.calls}
+    assert rises == pytest.approx({"cost": 0.2, "latency": 0.2})
     assert verdict(before, after, **{rule: 0.2}).answer is PASS
     ruled = verdict(before, after, **{rule: 0.19})
     assert ruled.answer is WORSE

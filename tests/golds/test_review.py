@@ -46,10 +46,9 @@ def answer(run, monkeypatch):
         typed = iter(lines)
 
         def read(_prompt):
-            try:
-                return next(typed)
-            except StopIteration:
-                raise EOFError from None
+            for line in typed:
+                return line
+            raise EOFError
 
         monkeypatch.setattr("builtins.input", read)
         return run(f"review --terminal --by Ada {args}")

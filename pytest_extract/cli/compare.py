@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import fsum
-from pathlib import Path, PurePosixPath
-from typing import Any, Final, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.changed import GitTree, open_tree
 from pytest_extract.cli.files import note_torn, print_lines, print_note, print_text, terminal_width, write_json
@@ -48,13 +48,6 @@ _BEGIN: Final = 100
 """Bytes that tell a baseline from a results file."""
 
 
-class Side(NamedTuple):
-    """What one of the two files holds: a snapshot, and the run that it is of, None for a baseline."""
-
-    snapshot: Snapshot
-    run: ResultsReader | None
-
-
 def compare_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
@@ -78,17 +71,18 @@ def run_compare(args: argparse.Namespace) -> int:
     given: dict[str, Any] = dict(args.rule)
     by = map(slice_name, [*given.pop("by", ()), *args.by])
     rules = Rules(**given, by=tuple(dict.fromkeys(by)))
-    before, after = (read_side(path, allow_drafts=rules.allow_drafts) for path in (args.before, args.after))
-    if after.run is None:
+    before, first = read_side(args.before, allow_drafts=rules.allow_drafts)
+    after, second = read_side(args.after, allow_drafts=rules.allow_drafts)
+    if second is None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
-    known = {name for side in (before, after) for state in side.snapshot.values() for name in state.slices}
+    known = {name for side in (before, after) for state in side.values() for name in state.slices}
     for name in rules.by:
         if name not in known:
             raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, known)}")
-    judged = evaluate_gate(before.snapshot, after.snapshot, rules)
-    for run in filter(None, (before.run, after.run)):
+    judged = evaluate_gate(before, after, rules)
+    for run in filter(None, (first, second)):
         note_torn("compare", run)
-    shown = resolutions(before.snapshot, rules)
+    shown = resolutions(before, rules)
     if args.json:
         write_json(comparison_record(judged, shown))
     else:
@@ -104,8 +98,8 @@ def _rule(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"{text!r} {error}") from None
 
 
-def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
-    """Read a baseline or a results file, whichever it is. Raises StoreError with the path.
+def read_side(path: Path, *, allow_drafts: bool = False) -> tuple[Snapshot, ResultsReader | None]:
+    """Read a baseline or a results file, whichever it is, and return the run of the latter. Raises StoreError.
 
     `allow_drafts`: cases whose golds nobody has reviewed count too.
     """
@@ -115,10 +109,10 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     if re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"(kind|cases)"', begin):  # which no line of results begins with
-        return Side(read_baseline(path).cases, None)
+        return read_baseline(path).cases, None
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
-    return Side(snapshot(reviewed), reader)
+    return snapshot(reviewed), reader
 
 
 def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) -> dict[str, Json]:
@@ -137,6 +131,10 @@ def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) ->
 _SEARCHED: Final = (".md", ".txt", ".prompt", ".jinja", ".j2", ".json", ".yaml", ".yml")
 """Of files that may be prompts or schemas; case files, golds and their reviews are none."""
 _OTHERS: Final = (".extract.yaml", ".extract.yml", ".gold.json", ".gold.yaml", ".review.json")
+
+
+_OUTPUT: Final = re.compile(r'\{\s*"(?:format": \d+,\s*"case"|kind": "pytest-extract)')
+"""A recording or a baseline begins so: what runs write, and no input of them."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -163,16 +161,6 @@ class Hunk:
 
 Rates: TypeAlias = Callable[[frozenset[Hunk]], Mapping[str, float]]
 """The share of each field that is right with some hunks."""
-
-
-def is_searched(name: str) -> bool:
-    """Whether a file may be a prompt or a schema."""
-    return PurePosixPath(name).suffix in _SEARCHED and not name.endswith(_OTHERS)
-
-
-def is_output(text: str) -> bool:
-    """Whether the text of a file is a recording or a baseline: what runs write, and no input of them."""
-    return re.match(r'\{\s*"(?:format": \d+,\s*"case"|kind": "pytest-extract)', text) is not None
 
 
 def hunks_between(file: str, old: str, new: str) -> list[Hunk]:
@@ -259,9 +247,9 @@ def run_bisect(args: argparse.Namespace) -> int:
     texts = {
         name: (before.text(name), after.text(name))
         for name in sorted(before.files.keys() & after.files.keys())
-        if is_searched(name) and before.files[name] != after.files[name]
+        if name.endswith(_SEARCHED) and not name.endswith(_OTHERS) and before.files[name] != after.files[name]
     }
-    changed = {name: pair for name, pair in texts.items() if not any(map(is_output, pair))}
+    changed = {name: pair for name, pair in texts.items() if not any(map(_OUTPUT.match, pair))}
     hunks = [hunk for name, (old, new) in changed.items() for hunk in hunks_between(name, old, new)]
     if not hunks:
         raise ConfigError(f"no prompt or schema file of both differs between {before.ref} and {after.ref}")
@@ -353,13 +341,12 @@ class _Runs:
 
     def run(self, hunks: Iterable[Hunk], cases: Sequence[str], *options: str) -> list[CaseResult]:
         """Run cases, paths or node ids; raises ConfigError with what pytest said where no case has a result."""
-        content = {
-            name: with_hunks(old, [each for each in hunks if each.file == name]) for name, old in self._old.items()
-        }
-        for name, text in content.items():
+        content: dict[str, str] = {}
+        for name, old in self._old.items():
+            content[name] = with_hunks(old, [each for each in hunks if each.file == name])
             path = self._folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_text(content[name], encoding="utf-8")
         # What an extractor reads by itself is no part of a recording's key: each set has recordings of its own.
         recordings = self._recordings / "bisect" / text_digest(canonical_json(content))[:16]
         given = [f"--extract-recordings={recordings}", *self._options, *options, *map(self._argument, cases)]
@@ -392,7 +379,5 @@ class _Runs:
             if not place.is_relative_to(self._root):
                 raise ConfigError(f"{file}: not in the repository {self._root}; name cases that are")
             return f"{self._folder / place.relative_to(self._root)}{colons}{name}"
-        for folder in (self._where, *self._where.parents):
-            if (folder / file).exists() or folder == self._folder:
-                return str(folder / case)
-        return case
+        above = (self._where, *self._where.parents)
+        return str(next(each for each in above if (each / file).exists() or each == self._folder) / case)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_extract.cases.edit import (
@@ -27,7 +27,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.core.words import percent, plural
 from pytest_extract.errors import ConfigError, ExtractError
-from pytest_extract.extraction.caching_judge import JudgedPair, audit, load_overrides
+from pytest_extract.extraction.caching_judge import audit, load_overrides
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER, JUDGE_FOLDER
 from pytest_extract.golds.review import (
     Action,
@@ -223,7 +223,14 @@ def _compare_golds(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.first} and {args.second} have no value that {args.schema} compares: give other golds")
     for path, review in reviews.items():
         write_review(path, WHOLE_FILE, review)
-    _print_agreement(len(pairs), agreed, compared, disputed)
+    share = percent(agreed.total() / compared.total())
+    print_text(f"{plural(len(pairs), 'gold')}: {agreed.total():,} of {compared.total():,} values agree ({share})")
+    wide = max(len(safe_prose(name)) for name in compared)
+    for name in sorted(compared, key=lambda each: (agreed[each] / compared[each], each)):
+        share = percent(agreed[name] / compared[name])
+        print_text(f"  {safe_prose(name):<{wide}}  {agreed[name]:>6,} of {compared[name]:>6,}  {share:>8}")
+    for path, names_of_fields in disputed.items():
+        print_text(f"{safe_prose(str(path))}: {safe_prose(', '.join(names_of_fields))}")
     return 1 if disputed or agreed != compared else 0
 
 
@@ -252,19 +259,6 @@ def _golds_below(folder: Path) -> dict[Path, Path]:
     }
 
 
-def _print_agreement(
-    golds: int, agreed: Counter[str], compared: Counter[str], disputed: Mapping[Path, Sequence[str]]
-) -> None:
-    share = percent(agreed.total() / compared.total())
-    print_text(f"{plural(golds, 'gold')}: {agreed.total():,} of {compared.total():,} values agree ({share})")
-    wide = max(len(safe_prose(name)) for name in compared)
-    for name in sorted(compared, key=lambda each: (agreed[each] / compared[each], each)):
-        share = percent(agreed[name] / compared[name])
-        print_text(f"  {safe_prose(name):<{wide}}  {agreed[name]:>6,} of {compared[name]:>6,}  {share:>8}")
-    for path, fields in disputed.items():
-        print_text(f"{safe_prose(str(path))}: {safe_prose(', '.join(fields))}")
-
-
 def _compare_verdicts(args: argparse.Namespace) -> int:
     """Print how far each judge agrees with people; exit status 0, 1 (the bound is missed) or 2 (nothing to compare)."""
     agreements, unmet = audit(load_overrides(args.first), args.recordings / JUDGE_FOLDER)
@@ -274,8 +268,11 @@ def _compare_verdicts(args: argparse.Namespace) -> int:
         counts = f"{each.agreed} of {len(each.comparisons)} verdicts agree ({percent(each.rate)})"
         print_text(f"{each.judge} (prompt {each.prompt_version}): {counts}, Cohen's kappa {kappa}")
         for pair in each.comparisons:
+            answer, override = pair.answer, pair.override
+            why = f" ({override.reason})" if override.reason else ""
+            judged = f"judge {answer.score:g} ({answer.reason}), {override.by or 'a person'} {override.score:g}{why}"
             if not pair.agree:
-                print_text(_disagreement_line(pair))
+                print_text(f"  gold {override.gold!r:.200}, extracted {override.extracted!r:.200}: {judged}")
         misses_bound |= args.min_kappa is not None and each.kappa is not None and each.kappa < args.min_kappa
     if unmet:
         print_text(f"{unmet} of the people's verdicts are about pairs that no judge was asked about")
@@ -284,12 +281,3 @@ def _compare_verdicts(args: argparse.Namespace) -> int:
         print_text("answers are kept there by a run with --extract-record=once")
         return 2
     return 1 if misses_bound else 0
-
-
-def _disagreement_line(pair: JudgedPair) -> str:
-    answer, override = pair.answer, pair.override
-    why = f" ({override.reason})" if override.reason else ""
-    return (
-        f"  gold {override.gold!r:.200}, extracted {override.extracted!r:.200}: "
-        f"judge {answer.score:g} ({answer.reason}), {override.by or 'a person'} {override.score:g}{why}"
-    )

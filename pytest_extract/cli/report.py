@@ -268,22 +268,22 @@ def run_merge(args: argparse.Namespace) -> int:
     conflict, and nothing is written. Exit status: 0 written, 1 conflict, 2 usage.
     """
     readers = [ResultsReader(path) for path in args.shards]
-    merged = merge((str(reader.path), reader.lines()) for reader in readers)
+    lines, conflicts = merge((str(reader.path), reader.lines()) for reader in readers)
     for reader in readers:
         note_torn("merge", reader)
-    for text in merged.conflicts:
+    for text in conflicts:
         print_note("merge", text)
-    if merged.conflicts:
-        told = f"{plural(len(merged.conflicts), 'conflict')}: nothing written; shards of one run do not overlap"
+    if conflicts:
+        told = f"{plural(len(conflicts), 'conflict')}: nothing written; shards of one run do not overlap"
         print_note("merge", f"{told}: leave one of the files out")
         return EXIT_CONFLICT
     if args.output is None:
-        for line in merged.lines:
+        for line in lines:
             sys.stdout.write(json_without_commands(f"{line.decode('utf-8')}\n"))
         return 0
     if args.output.suffix.lower() == ".parquet":
-        write_results(args.output, (load_result(line.decode("utf-8")) for line in merged.lines))
+        write_results(args.output, (load_result(line.decode("utf-8")) for line in lines))
     else:
-        write_bytes_atomic(args.output, lambda file: file.writelines(b"%s\n" % line for line in merged.lines))
-    print_note("merge", f"{args.output}: {len(merged.lines)} results of {len(readers)} files")
+        write_bytes_atomic(args.output, lambda file: file.writelines(b"%s\n" % line for line in lines))
+    print_note("merge", f"{args.output}: {len(lines)} results of {len(readers)} files")
     return 0

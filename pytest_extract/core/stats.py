@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,11 +32,6 @@ class Runs:
 
     before: Values
     after: Values
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of runs before and after."""
-        return len(self.before), len(self.after)
 
     @property
     def means(self) -> tuple[float, float]:
@@ -104,7 +100,8 @@ _NEGLIGIBLE: Final = 30.0
 """Negative natural logarithm of what is left out of an integral."""
 _FEW: Final = 20
 """Cases below which the integral is taken in the logarithm of its variable."""
-_PRECISION: Final = 1e-6
+_STEPS: Final = 1 << 20
+"""An upper bound of a share is a multiple of 1 over this."""
 _LOSS_DIGITS: Final = 4
 """Decimal places of a loss: of a hundred thousand cases, few have one of their own, and each takes time."""
 
@@ -173,24 +170,19 @@ def share_upper_bound(part: Sequence[float], whole: Sequence[float], confidence:
     """
     if not any(size > 0 for size in whole):
         return 1.0
-    low, high = 0.0, 1.0
-    while high - low > _PRECISION:
-        middle = (low + high) / 2
-        if share_p_value(part, whole, middle) <= 1 - confidence:
-            high = middle
-        else:
-            low = middle
-    return high
+    steps = range(1, _STEPS)
+    found = bisect_left(steps, x=True, key=lambda at: share_p_value(part, whole, at / _STEPS) <= 1 - confidence)
+    return (found + 1) / _STEPS
 
 
-def unseen_drop_bound(differences: Sequence[float], *, unseen_loss: float, confidence: float = 0.95) -> float:
+def unseen_drop_bound(differences: Sequence[float], confidence: float = 0.95) -> float:
     """Return the upper bound of the mean drop that few cases cannot make small, at least 0, of a difference a case.
 
-    It is that of the share of what a case can lose: `unseen_loss`, or the largest change seen, if that is larger. So it
-    counts one more case, which lost all of that. Without it, twenty equal cases, or three, would prove that nothing
-    ever drops. With it and no change at all, n cases bound the drop by about 3 `unseen_loss` / n at 95 %.
+    It is that of the share of what a case can lose: all, as any answer can fail as a whole, or the largest change seen,
+    if that is larger. So it counts one more case, which lost all of that. Without it, twenty equal cases, or three,
+    would prove that nothing ever drops. With it and no change at all, n cases bound the drop by about 3 / n at 95 %.
     """
-    most = max([unseen_loss, *map(abs, differences)])
+    most = max([1.0, *map(abs, differences)])
     losses = [round(-difference / most, _LOSS_DIGITS) for difference in differences]
     return most * share_upper_bound(losses, [1.0] * len(losses), confidence)
 
@@ -234,40 +226,6 @@ class Statistic:
         return self.sums > (ordered[-most - 1] if most < len(ordered) else -math.inf)
 
 
-def largest_scores(statistics: Sequence[Statistic]) -> Numbers:
-    """Return a row for each statistic: the largest score in every lane, of that statistic and those after it."""
-    import numpy as np
-
-    scores = np.array([statistic.scores for statistic in statistics])
-    return np.maximum.accumulate(scores[::-1])[::-1]
-
-
-@dataclass(frozen=True, slots=True)
-class DropLimits:
-    """The drops that the permutation test does not reject, in the order of the evidence.
-
-    Lemma: let S be the later runs of an arrangement and w = 1/a + 1/b. If the true drop is d, taking d off every later
-    run makes runs exchangeable, and the loss of the arrangement becomes U - d V with U = sum of w y over S and V = sum
-    of w over the truly later runs in S. It is at least the observed one exactly if (U_obs - U) / (V_obs - V) <= d. So
-    the sorted ratios of all arrangements are the limits of every one-sided interval, and 0 is outside of an interval
-    exactly if the test of no change is significant at its level (Hartigan 1969: typical values).
-    `same`: arrangements that leave every case as observed, which are evidence against no drop.
-    """
-
-    ratios: Numbers
-    same: int
-
-    def lower(self, most: int) -> float:
-        """Return the drop below which at most so many arrangements lose as much; minus infinity if there is none."""
-        index = most - self.same
-        return float(self.ratios[index]) if 0 <= index < len(self.ratios) else -math.inf
-
-    def upper(self, most: int) -> float:
-        """Return the drop above which at most so many arrangements lose as little; infinity if there is none."""
-        index = most - self.same
-        return float(self.ratios[-1 - index]) if 0 <= index < len(self.ratios) else math.inf
-
-
 class Permutations:
     """Permutation test of runs within cases: many statistics at once, in the same arrangements of the runs.
 
@@ -302,7 +260,7 @@ class Permutations:
         self.lanes = lanes - lanes % ways if self.counted else lanes
         sums = np.zeros((len(statistics), self.lanes))
         variance = np.zeros(len(statistics))
-        self._exchanged = np.zeros(self.lanes)  # V_obs - V of `DropLimits`
+        self._exchanged = np.zeros(self.lanes)  # V_obs - V of `limits`
         period = 1
         for case in [*sorted(taking), *sorted({*range(len(shapes))} - taking)]:
             before, after = shapes[case]
@@ -361,16 +319,29 @@ class Permutations:
 
         return int((self._p_values(np.arange(self.lanes + 1)) <= level).sum()) - 1
 
-    def limits(self, statistic: Statistic) -> DropLimits:
-        """Return the limits of the mean drop of all cases."""
+    def limits(self, statistic: Statistic, most: int) -> tuple[float, float]:
+        """Return the mean drops of all cases below and above which at most so many arrangements lose as much or little.
+
+        Infinite where there are none. Drops between them the permutation test does not reject.
+
+        Lemma: let S be the later runs of an arrangement and w = 1/a + 1/b. If the true drop is d, taking d off every
+        later run makes runs exchangeable, and the loss of the arrangement becomes U - d V with U = sum of w y over S
+        and V = sum of w over the truly later runs in S. It is at least the observed one exactly if
+        (U_obs - U) / (V_obs - V) <= d. So the sorted ratios of all arrangements are the limits of every one-sided
+        interval, and 0 is outside of an interval exactly if the test of no change is significant at its level (Hartigan
+        1969: typical values). Arrangements that leave every case as observed are evidence against no drop.
+        """
         other = self._exchanged > 0
         ratios = (statistic.sums[0] - statistic.sums[other]) / self._exchanged[other]
         ratios.sort()
-        return DropLimits(ratios, int(self.lanes - other.sum()))
+        index = most - (self.lanes - len(ratios))
+        if not 0 <= index < len(ratios):
+            return -math.inf, math.inf
+        return float(ratios[index]), float(ratios[-1 - index])
 
 
 def p_of_rise(cases: Sequence[Runs]) -> float:
     """Return the p-value that the values of cases rose, over all of them; 1.0 where no two runs of a case differ."""
     varying = [each for each in cases if each.varies]
-    permutations = Permutations([each.shape for each in varying], [dict(enumerate(varying))])
+    permutations = Permutations([(len(each.before), len(each.after)) for each in varying], [dict(enumerate(varying))])
     return permutations.p_value(permutations.statistics[0].as_large())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -86,19 +86,17 @@ class GoldModification(NamedTuple):
         return self.is_row and self.new is MISSING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldProposal:
+class GoldProposal(NamedTuple):
     """A gold with what an output changes in it.
 
-    edits: every value that changes, at its place in `value`. kept: changes that are not made, because the document has
-    the gold's value and not the output's; at their place in the gold as it was. changes: what `edits` come from, values
-    and whole rows. removed: the rows that go, each behind those that its removal would move.
+    edits: every value that changes, at its place in `value`; of a removed row, where it was. kept: changes that are not
+    made, because the document has the gold's value and not the output's; at their place in the gold as it was. removed:
+    the rows that go, each behind those that its removal would move.
     """
 
     value: Json
     edits: tuple[GoldEdit, ...]
     kept: tuple[GoldEdit, ...]
-    changes: tuple[GoldModification, ...]
     removed: Sequence[Steps]
 
 
@@ -115,8 +113,8 @@ def propose(
     *,
     mode: UpdateMode,
     locate: Locate,
-    force: bool = False,
-    excluded: Callable[[FieldResult], bool] = lambda _result: False,
+    force: bool,
+    excluded: Callable[[FieldResult], bool],
 ) -> GoldProposal:
     """Return the gold with the output's values where it lacks a key (`new`), or where the comparison fails (`fix`).
 
@@ -125,7 +123,7 @@ def propose(
     """
     changes: list[GoldModification] = []
     kept: list[GoldEdit] = []
-    for change in _changes(gold, output, score, mode, excluded):
+    for change in changes_of(gold, output, score, mode=mode, excluded=excluded):
         if mode == "new" and not _fills(gold, change.steps):
             continue
         if not force and change.old is not MISSING and _is_contradicted(change, locate):
@@ -134,25 +132,34 @@ def propose(
             changes.append(change)
     removed = [change.steps for change in changes if change.removes_row]
     removed.sort(key=lambda steps: (len(steps), steps[-1]), reverse=True)
+    gone: dict[Steps, list[int]] = defaultdict(list)
+    for *array, row in sorted(removed):
+        gone[tuple(array)].append(int(row))
     root = {"gold": copied(gold)}
+    edits: list[GoldEdit] = []
     for change in changes:
+        steps = change.steps
         if not change.removes_row:
-            put_value(root, ("gold", *change.steps), change.new)
+            put_value(root, ("gold", *steps), change.new)
+            steps = tuple(
+                step - bisect_left(gone.get(steps[:at], ()), step) if isinstance(step, int) else step
+                for at, step in enumerate(steps)
+            )
+        edits += _leaf_edits(change.old, change.new, steps, locate)
     for steps in removed:  # last, as all changes name rows by their place in the gold
         put_value(root, ("gold", *steps), MISSING)
-    return GoldProposal(
-        value=root["gold"],
-        edits=tuple(_edits(changes, removed, locate)),
-        kept=tuple(kept),
-        changes=tuple(changes),
-        removed=removed,
-    )
+    return GoldProposal(value=root["gold"], edits=tuple(edits), kept=tuple(kept), removed=removed)
 
 
-def _changes(
-    gold: Json, output: Json, score: ScoreRecord, mode: UpdateMode, excluded: Callable[[FieldResult], bool]
+def changes_of(
+    gold: Json,
+    output: Json,
+    score: ScoreRecord,
+    *,
+    mode: UpdateMode = "fix",
+    excluded: Callable[[FieldResult], bool] = lambda _result: False,
 ) -> Iterator[GoldModification]:
-    """Yield a change for each failing leaf, one for each row that only one side has."""
+    """Yield a change for each failing leaf, one for each row that only one side has; what is missing alone if `new`."""
     missing_rows = {(*array.path, index) for array in score.arrays for index in array.missing}
     undecided = (Status.SKIPPED, Status.JUDGE_ERROR)
     results = [each for each in score.leaves if not (each.passed or each.status in undecided or excluded(each))]
@@ -212,21 +219,6 @@ def _places_in(value: Json | Missing, locate: Locate) -> list[str]:
     """Say where each leaf of a value stands, "" for nowhere; without those of which nobody can say it."""
     leaves = () if value is MISSING else iter_leaves(value)
     return [place for _, leaf in leaves if (place := locate(leaf)) is not None]
-
-
-def _edits(changes: Iterable[GoldModification], removed: Iterable[Steps], locate: Locate) -> Iterator[GoldEdit]:
-    """Yield every value that changes, at its place in the changed gold; of a removed row, where it was."""
-    rows: dict[Steps, list[int]] = defaultdict(list)
-    for *array, row in sorted(removed):
-        rows[tuple(array)].append(int(row))
-    for change in changes:
-        steps = change.steps
-        if not change.removes_row:
-            steps = tuple(
-                step - bisect_left(rows.get(steps[:at], ()), step) if isinstance(step, int) else step
-                for at, step in enumerate(steps)
-            )
-        yield from _leaf_edits(change.old, change.new, steps, locate)
 
 
 def _leaf_edits(old: Json | Missing, new: Json | Missing, steps: Steps, locate: Locate) -> Iterator[GoldEdit]:
@@ -328,21 +320,17 @@ def follow_row(cases: Sequence[Case], row: MovedRow) -> None:
         new = replace(review, open=row.names(review.open), decisions=row.names(review.decisions))
         return review if new == review else new
 
+    def renamed(keys: Mapping[str, Json]) -> dict[str, Json]:
+        """Return the keys of a case with the paths of rows as they are now, without what only a removed row had."""
+        new: dict[str, Json] = {key: row.names(keys[key]) for key in _BY_FIELD if isinstance(keys.get(key), dict)}
+        if isinstance(known := keys.get("known_failures"), list):
+            paths = [(entry, row.name(entry["path"])) for entry in known]
+            new["known_failures"] = [{**entry, "path": path} for entry, path in paths if path is not None]
+        return {key: part for key, part in {**keys, **new}.items() if part or not keys[key]}
+
     change_reviews(cases[0].gold_path, map(gold_name, cases), moved)
     for case in {(case.path, case.line, case.steps): case for case in cases}.values():  # altered ones have no own keys
-        change_keys(case, lambda keys: _renamed(keys, row))
-
-
-def _renamed(keys: Mapping[str, Json], row: MovedRow) -> dict[str, Json]:
-    """Return the keys of a case with the paths of rows as they are now, without what only a removed row had."""
-    new = dict(keys)
-    for key in _BY_FIELD:
-        if isinstance(named := keys.get(key), dict):
-            new[key] = row.names(named)
-    if isinstance(known := keys.get("known_failures"), list):
-        paths = [(entry, row.name(entry["path"])) for entry in known]
-        new["known_failures"] = [{**entry, "path": path} for entry, path in paths if path is not None]
-    return {key: part for key, part in new.items() if part or not keys[key]}
+        change_keys(case, renamed)
 
 
 # --- drafts of golds from several outputs: what they agree on and the document has is proposed, the rest is disputed
@@ -352,8 +340,7 @@ LEAST_DERIVED: Final = 3
 """Fewest values that stand in no document and are derived."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(NamedTuple):
     """A gold made of outputs: its value, the fields to decide by path, and the number of values that are agreed on."""
 
     value: Json
@@ -419,16 +406,17 @@ def draft_gold(
         put_value(root, ("gold", *path), row)
         rows[path] = [*owners]
     for path, named in rows.items():
-        field = _row_field(value_at(root["gold"], path), named, outputs, locate)
-        if field is not None:
-            open_[FieldPath(path)] = field
+        row = value_at(root["gold"], path)
+        places, others = _places_in(row, locate), [name for name in outputs if name not in named]
+        stands = 2 * sum(map(bool, places)) >= len(places)
+        if not stands or len(named) <= len(others):
+            there = "most of it stands in the document" if stands else NOWHERE
+            why = f"{len(others)} of {len(outputs)} outputs lack this row; {there}"
+            sides = Candidate(value=row, sources=tuple(named)), Candidate(value=MISSING, sources=tuple(others))
+            open_[FieldPath(path)] = OpenField(why=why, candidates=sides)
     inside = {path for path in open_ if any(path[:end] in open_ for end in range(len(path)))}
-    return Draft(
-        value=root["gold"],
-        open={path: each for path, each in open_.items() if path not in inside},
-        agreed=agreed,
-        sources=tuple(outputs),
-    )
+    outermost = {path: each for path, each in open_.items() if path not in inside}
+    return Draft(value=root["gold"], open=outermost, agreed=agreed, sources=tuple(outputs))
 
 
 def _most_central(scorer: Scorer, outputs: Mapping[str, Json], locate: Locate) -> str:
@@ -507,23 +495,6 @@ def _decided(
     return first.value, OpenField(why=", and it ".join(why), candidates=tuple(candidates)) if why else None
 
 
-def _row_field(row: Json | Missing, owners: Sequence[str], outputs: Iterable[str], locate: Locate) -> OpenField | None:
-    """Return what is open about a row that only some outputs have; None where most do, and the document shows it."""
-    places = _places_in(row, locate)
-    stands = 2 * sum(map(bool, places)) >= len(places)
-    others = [name for name in outputs if name not in owners]
-    if stands and len(owners) > len(others):
-        return None
-    there = "most of it stands in the document" if stands else NOWHERE
-    return OpenField(
-        why=f"{len(others)} of {len(owners) + len(others)} outputs lack this row; {there}",
-        candidates=(
-            Candidate(value=row, sources=tuple(owners)),
-            Candidate(value=MISSING, sources=tuple(others)),
-        ),
-    )
-
-
 def accept_labels(drafts: Sequence[Draft]) -> list[Draft]:
     """Return the drafts without what is open only because a label stands nowhere: a unit, a category.
 
@@ -536,7 +507,7 @@ def accept_labels(drafts: Sequence[Draft]) -> list[Draft]:
     for draft in drafts:
         labels = {path for path, each in draft.open.items() if counts[_label(path, each) or ("", "")] >= LEAST_DERIVED}
         left = {path: each for path, each in draft.open.items() if path not in labels}
-        settled.append(replace(draft, open=left, agreed=draft.agreed + len(labels)))
+        settled.append(draft._replace(open=left, agreed=draft.agreed + len(labels)))
     return settled
 
 

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from pytest_extract.core.case_result import Breach
     from pytest_extract.core.scorer import Score
 
-Severity: TypeAlias = Literal["mistake", "warning"]
 FindingKind: TypeAlias = Literal[
     "case_file",
     "uncompared",
@@ -82,7 +81,7 @@ class LintFinding:
     case: str = ""
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> Literal["mistake", "warning"]:
         """How bad it is."""
         return "mistake" if self.kind in _MISTAKES else "warning"
 
@@ -99,9 +98,14 @@ class LintFinding:
 def lint_cases(cases: Sequence[Case]) -> Iterator[LintFinding]:
     """Yield what is doubtful about cases, rule by rule; a case that is not read from files may be among them."""
     for case in cases:
-        yield from _uncompared(case)
+        if case.uncompared is not None:  # a case where most values are is no case
+            found = [(case.uncompared.first, str(case.uncompared))]
+            yield from gold_findings(case, "uncompared", found, on_key=True)
         yield from _thresholds(case)
-        yield from _without_value(case)
+        if not has_value(case.gold, ROOT) and not case.draft and "must" not in case.absent.values():
+            meant = "say `absent: {$: must}` if the document has nothing to extract"
+            found = [(FieldPath(()), f"the gold has no value, so that only an invented one can fail the case; {meant}")]
+            yield from gold_findings(case, "cannot_fail", found)
         yield from _keys(case)
     yield from _shared_documents(cases)
 
@@ -128,13 +132,6 @@ def gold_findings(
     mistakes = [Mistake(source, (*case.gold_steps, *path), f"{start}{message}", on_key) for path, message in found]
     for error in errors_of(mistakes, source.path):
         yield LintFinding(kind=kind, error=error, case=case.id)
-
-
-def _uncompared(case: Case) -> Iterator[LintFinding]:
-    """Warn of gold values that no comparison reaches; a case where they are most is no case."""
-    if case.uncompared is not None:
-        found = [(case.uncompared.first, str(case.uncompared))]
-        yield from gold_findings(case, "uncompared", found, on_key=True)
 
 
 def _scored(case: Case, output: Json) -> Score | None:
@@ -171,14 +168,6 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
     if nothing is not None and not _missed(case, nothing):
         text = f"the thresholds cannot fail on missing values: the output {show(empty, 20)} passes"
         yield _case_warning(case, "cannot_fail", text)
-
-
-def _without_value(case: Case) -> Iterator[LintFinding]:
-    """Warn of a gold without any value, unless the case says that its fields must stay empty."""
-    if not has_value(case.gold, ROOT) and not case.draft and "must" not in case.absent.values():
-        meant = "say `absent: {$: must}` if the document has nothing to extract"
-        found = [(FieldPath(()), f"the gold has no value, so that only an invented one can fail the case; {meant}")]
-        yield from gold_findings(case, "cannot_fail", found)
 
 
 def unordered_lists(cases: Iterable[Case]) -> list[str]:
@@ -337,7 +326,10 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
     findings: list[LintFinding] = []
     for case in cases:
         try:
-            values += _looked_up(case)
+            for path, value in iter_leaves(case.gold):
+                if not is_skipped(pattern_of(path), case.scorer.program):
+                    evidence = find_evidence(case.document, value, most=1)
+                    values += [] if evidence is None else [_LookedUp(case, path, value, evidence)]
             rows = [(path, f"{path} {text}") for path, text in more_rows(case.document, case.gold)]
             findings += gold_findings(case, "missing_rows", rows)
         except DocumentError:
@@ -349,8 +341,11 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
     derived = {pattern for pattern, count in absent.items() if count >= max(LEAST_DERIVED, total[pattern] / 2)}
     told = [each for each in unfound if pattern_of(each.path) not in derived]
     for _, group in groupby(told, key=lambda each: id(each.case)):
-        places = [*group]
-        texts = [(each.path, _no_evidence_text(each)) for each in places]
+        places, texts = [*group], []
+        for each in places:
+            nearest = each.evidence.nearest
+            near = "" if nearest is None else f"; nearest {show(nearest.quote, LONGEST_QUOTE)}, {nearest}"
+            texts.append((each.path, f"{each.path} {show(each.value, LONGEST_QUOTE)} not found in the document{near}"))
         findings += gold_findings(places[0].case, "no_evidence", texts)
     return EvidenceReport(
         findings=tuple(findings),
@@ -359,22 +354,6 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
         derived=len(unfound) - len(told),
         without_text=tuple(without_text),
     )
-
-
-def _looked_up(case: Case) -> Iterator[_LookedUp]:
-    """Look up every gold value that a text can show. Raises DocumentError."""
-    for path, value in iter_leaves(case.gold):
-        evidence = (
-            None if is_skipped(pattern_of(path), case.scorer.program) else find_evidence(case.document, value, most=1)
-        )
-        if evidence is not None:
-            yield _LookedUp(case, path, value, evidence)
-
-
-def _no_evidence_text(unfound: _LookedUp) -> str:
-    nearest = unfound.evidence.nearest
-    near = f"; nearest {show(nearest.quote, LONGEST_QUOTE)}, {nearest}" if nearest is not None else ""
-    return f"{unfound.path} {show(unfound.value, LONGEST_QUOTE)} not found in the document{near}"
 
 
 # --- changes of golds that pass: one value of each field, and the rows of each list, are changed at a time, and the
@@ -472,8 +451,7 @@ class SchemaState(NamedTuple):
     covered: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaCoverage:
+class SchemaCoverage(NamedTuple):
     """What the golds of one schema exercise. `golds`: their number."""
 
     path: Path

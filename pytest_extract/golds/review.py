@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.edit import (
     Candidate,
@@ -47,11 +46,11 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.files import display_path, write_bytes_atomic
 from pytest_extract.golds.changes import (
     MovedRow,
+    changes_of,
     follow_row,
     gold_name,
     output_value,
     place_of,
-    propose,
     review_of,
     same_gold,
 )
@@ -111,17 +110,15 @@ class ReviewItem:
 
 def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
     """Yield what is open in the reviews of golds; of a draft, all agreed values together at its end."""
-    seen: set[tuple[Path, str]] = set()
+    firsts: dict[tuple[Path, str], Case] = {}
     for case in cases:
-        place = case.gold_path.resolve(), gold_name(case)
-        if place in seen:
-            continue
-        seen.add(place)
+        firsts.setdefault((case.gold_path.resolve(), gold_name(case)), case)
+    for case in firsts.values():
         review = review_of(case)
         for text, found in review.open.items():
             yield ReviewItem(case, FieldPath.parse(text), found.why, found.candidates)
         if not review.reviewed and (review.sources or not review.open):
-            outputs = "1 output" if len(review.sources) == 1 else f"{len(review.sources)} outputs"
+            outputs = plural(len(review.sources), "output")
             why = f"{plural(review.agreed, 'value')} on which {outputs} agree: accept, and the gold is reviewed"
             yield ReviewItem(case, FieldPath(), why, is_rest=True)
 
@@ -152,16 +149,21 @@ def failing_items(
     That is a case whose gold or document has changed since, and one that is not among `cases`. Results name its file
     from `root`, the rootdir of their run.
     """
-    by_id: dict[str, list[Case]] = defaultdict(list)
-    for case in cases:
-        by_id[case.id].append(case)
+    by_name = {(_file_text(case.path), case.id): case for case in cases}
     for result in results:
         if result.altered:  # its gold is that of the plain case, changed
             continue
-        found = _case_of(result, by_id[result.case_id], root)
-        if isinstance(found, str):
+        found = by_name.get((_file_text(root / result.file), result.case_id))
+        why: str | None = (
+            f"no such case among those given; give {result.file} too, and review in the rootdir of that run"
+        )
+        if found is not None:
+            now = digests_of(found)
+            changed = next((each for each in ("document", "gold") if result.digests.get(each) != now[each]), None)
+            why = changed and f"the {changed} has changed since the run; run it again"
+        if found is None or why:
             if result.outcome is not Outcome.PASSED:
-                notes.append(f"{result.nodeid}: {found}")
+                notes.append(f"{result.nodeid}: {why}")
             continue
         locate = locator(found.document)
         for attempt in result.attempts:
@@ -169,10 +171,9 @@ def failing_items(
                 continue
             known = partial(is_covered, places=tuple(result.known))
             output = output_value(found, attempt)
-            proposal = propose(found.gold, output, attempt.score, mode="fix", locate=locate, force=True, excluded=known)
             source = result.variant.label or "output"
             source = source if len(result.attempts) == 1 else f"{source} #{attempt.index + 1}"
-            for change in proposal.changes:
+            for change in changes_of(found.gold, output, attempt.score, excluded=known):
                 candidates = tuple(
                     Candidate(value=side, sources=(by,), evidence=place_of(side, locate))
                     for side, by in ((change.new, source), (change.old, "gold"))
@@ -182,24 +183,12 @@ def failing_items(
                 yield ReviewItem(found, FieldPath(change.steps), why, candidates)
 
 
-def _case_of(result: CaseResult, cases: Iterable[Case], root: Path) -> Case | str:
-    """Return the case of a result among those of its id, or why it cannot be reviewed."""
-    file = _file_text(root / result.file)
-    found = next((case for case in cases if _file_text(case.path) == file), None)
-    if found is None:
-        return f"no such case among those given; give {result.file} too, and review in the rootdir of that run"
-    now = digests_of(found)
-    changed = next((each for each in ("document", "gold") if result.digests.get(each) != now[each]), None)
-    return found if changed is None else f"the {changed} has changed since the run; run it again"
-
-
 def _file_text(path: Path) -> str:
     """Return a path as results name files, but whole."""
     return safe_controls(Path(os.path.normpath(path.absolute())).as_posix())
 
 
-@dataclass(frozen=True, slots=True)
-class _Decided:
+class _Decided(NamedTuple):
     """A decision that can be undone: the files with their bytes before and after, and the items as they were."""
 
     item: ReviewItem
@@ -261,52 +250,65 @@ class Reviewer:
         return last.item
 
     def _decide(self, item: ReviewItem, action: Action, choice: int, value: Json) -> str:
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        decision = FieldDecision(decision=action, by=self.by, at=now)
         if item.is_rest:
             if action not in ("accept", "keep"):
                 raise ReviewError("the rest of a draft can only be accepted; decide single fields by their own items")
             others = (other for other in self.items if other is not item and same_gold(other.case, item.case))
             if not all(other.done for other in others):
                 raise ReviewError("fields of this gold are still open: decide them first")
-            decided = {"$": self._decision("accept")}
-            self._change_review(
-                item, lambda review: replace(review, reviewed=True, decisions={**review.decisions, **decided})
-            )
-            return "reviewed"
-        text = str(item.path)
-        if action == "dispute":
-            disputed = {text: OpenField(why=DISPUTED, candidates=item.candidates)}
-            self._change_review(item, lambda review: replace(review, reviewed=False, open={**review.open, **disputed}))
-            return "disputed"
+            done = "reviewed"
+        elif action == "dispute":
+            done = "disputed"
+        else:
+            done = self._settle(item, action, choice, value)
+
+        def decided(review: GoldReview) -> GoldReview:
+            """Return the review of the gold, or of a case's part of it, with the decision."""
+            place = str(item.path)  # of a row that was added: where it stands now
+            if item.is_rest:
+                return replace(review, reviewed=True, decisions={**review.decisions, "$": decision})
+            if action == "dispute":
+                disputed = OpenField(why=DISPUTED, candidates=item.candidates)
+                return replace(review, reviewed=False, open={**review.open, place: disputed})
+            if item.gone:  # what is known of that place now is about the row behind it
+                review = replace(review, decisions={place: decision, **review.decisions})
+            else:
+                review = replace(review.without_open(place), decisions={**review.decisions, place: decision})
+            is_only_disputed = not review.sources  # so nobody has to accept the rest of a draft
+            return replace(review, reviewed=review.reviewed or (is_only_disputed and not review.open))
+
+        change_reviews(item.case.gold_path, map(gold_name, self._cases_of(item)), decided)
+        return done
+
+    def _settle(self, item: ReviewItem, action: Action, choice: int, value: Json) -> str:
+        """Write the value that is decided on, and say what was done.
+
+        A row that is removed, or added behind the gold's rows, moves what names rows behind it.
+        """
+        if action == "keep":
+            return _DONE[action]
         new: Json | Missing = value if action == "edit" else MISSING
         if action in ("accept", "also"):
             if not 0 <= choice < len(item.candidates):
                 raise ReviewError(f"there is no candidate {choice + 1}")
             new = item.candidates[choice].value
-        done = _DONE[action]
         if action == "also":
             if new is MISSING:
                 raise ReviewError("`absent: {field: either}` in the case accepts that nothing is there")
-            add_accepted(item.case, text, new)
-        elif action != "keep":
-            gold = read_gold(item.case)
-            done = f"{done}: {show(value_at(gold, tuple(item.path)), _WIDTH)} -> {show(new, _WIDTH)}"
-            self._write_value(item, gold, new)
-        self._close(item, action)
-        return done
-
-    def _write_value(self, item: ReviewItem, gold: Json, new: Json | Missing) -> None:
-        """Write a value; a row that is removed, or added behind the gold's rows, moves what names rows behind it."""
-        path = tuple(item.path)
+            add_accepted(item.case, str(item.path), new)
+            return _DONE[action]
+        gold, path = read_gold(item.case), tuple(item.path)
         changed, row = _changed(gold, path, new)
         problem = new_violation(item.case, gold, changed)
         if problem is not None:
             raise ReviewError(f"the schema does not allow it: {problem}")
         update_gold(item.case, changed, [path] if row is not None and row.new is None else ())
-        if row is None:
-            return
-        follow_row(self._cases_of(item), row)
+        if row is not None:
+            follow_row(self._cases_of(item), row)
         for other in self.items:
-            if other.gone or not same_gold(other.case, item.case):
+            if row is None or other.gone or not same_gold(other.case, item.case):
                 continue
             moved = row.path(tuple(other.path))
             if moved is not None:
@@ -315,28 +317,7 @@ class Reviewer:
             other.gone = True  # with the row that it is inside of
             if other is not item:
                 other.done = "gone with its row"
-
-    def _close(self, item: ReviewItem, action: Action) -> None:
-        text = str(item.path)
-        decided = {text: self._decision(action)}
-
-        def closed(review: GoldReview) -> GoldReview:
-            if item.gone:  # what is known of that place now is about the row behind it
-                review = replace(review, decisions=decided | dict(review.decisions))
-            else:
-                review = replace(review.without_open(text), decisions=dict(review.decisions) | decided)
-            is_only_disputed = not review.sources  # so nobody has to accept the rest of a draft
-            return replace(review, reviewed=review.reviewed or (is_only_disputed and not review.open))
-
-        self._change_review(item, closed)
-
-    def _change_review(self, item: ReviewItem, change: Callable[[GoldReview], GoldReview]) -> None:
-        """Change the review of an item's gold; where cases share a part of a file, each has a review of it."""
-        change_reviews(item.case.gold_path, map(gold_name, self._cases_of(item)), change)
-
-    def _decision(self, action: Action) -> FieldDecision:
-        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-        return FieldDecision(decision=action, by=self.by, at=now)
+        return f"{_DONE[action]}: {show(value_at(gold, path), _WIDTH)} -> {show(new, _WIDTH)}"
 
 
 def _bytes_of(path: Path) -> bytes | None:
@@ -348,8 +329,7 @@ def _bytes_of(path: Path) -> bytes | None:
         raise ReviewError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class GoldValue:
+class GoldValue(NamedTuple):
     """One value of a gold, as a reviewer sees it; `state`: of what its item or the draft says of it.
 
     `item`: number of the item that is about it or about what it is part of, None where there is none.
@@ -443,9 +423,8 @@ def differing_fields(
     """Compare two golds of one document: the fields on which they differ, and for each compared one if they agree."""
     score = scorer.score(first, second)
     compared = [(result.pattern, result.passed) for result in score.leaves if result.status is not Status.SKIPPED]
-    proposal = propose(first, second, score.record(), mode="fix", locate=lambda _value: None, force=True)
     found: dict[str, OpenField] = {}
-    for change in proposal.changes:
+    for change in changes_of(first, second, score.record()):
         candidates = (
             Candidate(value=change.old, sources=(names[0],)),
             Candidate(value=change.new, sources=(names[1],)),

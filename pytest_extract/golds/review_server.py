@@ -69,11 +69,6 @@ class ReviewServer(ThreadingHTTPServer):
         """URL of the page, with its token."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
-    @property
-    def hosts(self) -> frozenset[str]:
-        """Values of the header Host that the page is reached by."""
-        return frozenset({f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"})
-
 
 class _Handler(BaseHTTPRequestHandler):
     server: ReviewServer
@@ -109,9 +104,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
         try:
-            asked = json.loads(self.rfile.read(int(length)))
+            asked, reviewer = json.loads(self.rfile.read(int(length))), self.server.reviewer
+            if type(asked["index"]) is not int or asked["index"] < 0:
+                raise ValueError(asked["index"])  # noqa: TRY301
             with self.server.lock:
-                answer = ANSWERS[rest](self.server.reviewer, _asked_item(self.server.reviewer, asked), asked)
+                answer = ANSWERS[rest](reviewer, reviewer.items[asked["index"]], asked)
         except ExtractError as error:
             self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", str(error).encode("utf-8", "backslashreplace"))
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
@@ -124,10 +121,11 @@ class _Handler(BaseHTTPRequestHandler):
         if any(len(self.headers.get_all(name, ())) > 1 for name in _SINGLE):
             self._refuse(HTTPStatus.BAD_REQUEST)
             return None
+        hosts = {f"{host}:{self.server.server_port}" for host in ("127.0.0.1", "localhost")}
         origin = self.headers.get("Origin")
         site = self.headers.get("Sec-Fetch-Site", "none")
-        own = origin is None or origin in {f"http://{host}" for host in self.server.hosts}
-        if self.headers.get("Host") not in self.server.hosts or not own or site not in ("same-origin", "none"):
+        own = origin is None or origin in {f"http://{host}" for host in hosts}
+        if self.headers.get("Host") not in hosts or not own or site not in ("same-origin", "none"):
             self._refuse(HTTPStatus.FORBIDDEN)
             return None
         token, slash, rest = self.path.removeprefix("/").partition("?")[0].partition("/")
@@ -179,21 +177,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _asked_item(reviewer: Reviewer, asked: Json) -> ReviewItem:
-    """Return the item that a request is about. Raises LookupError, TypeError or ValueError where there is none."""
-    index = asked["index"]
-    if type(index) is not int or index < 0:
-        raise ValueError(index)
-    return reviewer.items[index]
-
-
 def item_record(reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
     """Return what the page shows of one item, and what there is to decide: case, field and decision of each item."""
     document = item.case.document
     kind = "pdf" if document.media_type == "application/pdf" else "image" if document.media_type in IMAGES else "text"
     candidates = [_candidate_record(document, candidate) for candidate in item.candidates]
+    pages, problem = 1, ""
     try:
-        pages, problem = _number_of_pages(document, kind), ""
+        if kind == "text":
+            pages = len(document.pages)
+        elif kind == "pdf":
+            from pytest_extract.documents.pdf import pdf_page_sizes
+
+            pages = document.once("number of pages", lambda: len(pdf_page_sizes(document.bytes, str(document.path))))
     except DocumentError as error:
         pages, problem = 0, str(error)
     return {
@@ -215,21 +211,6 @@ def item_record(reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
         "problem": problem,
         "candidates": candidates,
     }
-
-
-def _number_of_pages(document: Document, kind: str) -> int:
-    if kind == "image":
-        return 1
-    if kind == "text":
-        return len(document.pages)
-    from pytest_extract.documents.pdf import pdf_page_sizes
-
-    return document.once("number of pages", lambda: len(pdf_page_sizes(document.bytes, str(document.path))))
-
-
-def page_as_text(_reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
-    """Return the text of a page of the document. Raises DocumentError."""
-    return item.case.document.pages[asked["page"]]
 
 
 def place_of_line(reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
@@ -315,7 +296,7 @@ def ask_about(reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
 ANSWERS: Final[Mapping[str, Callable[[Reviewer, ReviewItem, Json], Json]]] = MappingProxyType(
     {
         "item": item_record,
-        "text": page_as_text,
+        "text": lambda _reviewer, item, asked: item.case.document.pages[asked["page"]],  # DocumentError of a scan
         "find": find_text,
         "place": place_of_line,
         "decide": write_decision,

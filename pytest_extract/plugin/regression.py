@@ -25,7 +25,7 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of, write_own_line
 from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, read_baseline, refusal, resolutions, update_baseline
-from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
+from pytest_extract.regression.compare import Comparison, cases_of, compare_variants, match_variants
 from pytest_extract.regression.facts import Rules, Weight, run_tests
 from pytest_extract.regression.gate import (
     FIRST_SHARE,
@@ -270,17 +270,15 @@ def confirm_decision(session: pytest.Session) -> None:
 def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -> _Sides:
     baseline = session.config.stash.get(_BASELINE, None)
     before = states if baseline is None else baseline.cases
-    matched: Iterable[tuple[str | None, str | None]]
     if baseline is None:
         base = base_label(session.config, run_results)
-        matched = [(base, other) for other in sorted({key.variant for key in states} - {base})]
+        labels = {key.variant for key in states}
+        matched = [] if base is None else [(base, other) for other in sorted(labels - {base})]
     else:
         matched = match_variants(before, states)
     sides = {}
     for old, new in matched:
-        if old is None or new is None:
-            continue
-        was, now = cases_of_variants(before, states, old, new)
+        was, now = cases_of(before, old), cases_of(states, new)
         both = {name: (was[name], now[name]) for name in now if name in was}
         pairs = {name: pair for name, pair in both.items() if not any(state.lost for state in pair)}
         held = None if baseline is None else held_runs({name: before for name, (before, _) in pairs.items()})

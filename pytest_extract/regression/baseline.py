@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -16,10 +17,10 @@ from typing import Final
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.stats import Values
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import Json, Missing
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular_text, write_atomic
-from pytest_extract.regression.compare import CasePairs, changed_digests, pair_case
+from pytest_extract.regression.compare import CasePairs, Verdicts, changed_digests, pair_case
 from pytest_extract.regression.facts import OVERALL_SHARE, SMALLEST_FALL, Rules
 from pytest_extract.regression.snapshots import (
     CaseKey,
@@ -34,7 +35,7 @@ from pytest_extract.regression.snapshots import (
 _LIKELY: Final = 0.8
 MORE_CASES: Final = 20
 MORE_RUNS: Final = 2
-_STEPS: Final = 30  # halvings of an interval of falls
+_STEPS: Final = 1 << 30  # a fall is a multiple of 1 over this
 _NORMAL: Final = statistics.NormalDist()
 
 
@@ -121,13 +122,8 @@ def _smallest_fall(cases: int, runs: int, *, level: float, noise: float, fields:
         clear = fall >= reach * error and fall - likely * error >= SMALLEST_FALL
         return clear and touched - likely * math.sqrt(touched * (1 - touched / cases)) >= fewest
 
-    if not found(1.0):
-        return None
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if found(middle) else (middle, high)
-    return high
+    least = 1 + bisect_left(range(1, _STEPS + 1), x=True, key=lambda step: found(step / _STEPS))
+    return least / _STEPS if least <= _STEPS else None
 
 
 KIND: Final = "pytest-extract baseline"
@@ -203,26 +199,23 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
     """
     if replayed and earlier.variant == now.variant and earlier.digests == now.digests:
         return earlier
-    same = earlier.variant == now.variant and _asked(earlier) == _asked(now)
-    if not same or changed_digests(earlier, now, ["document"]):
+    differs = earlier.variant != now.variant or _asked(earlier) != _asked(now)
+    if differs or changed_digests(earlier, now, ["document"]):
         return now
 
-    def joined(of: Callable[[CaseState], Mapping[str, tuple[bool, ...]]]) -> dict[str, tuple[bool, ...]]:
-        """Return passed or not in the runs of both, of what failed in any: what a state does not name passed there."""
-        was, is_now = of(earlier), of(now)
-        return {
-            name: (*was.get(name, (True,) * earlier.runs), *is_now.get(name, (True,) * now.runs))
-            for name in {**was, **is_now}
-        }
+    def joined(was: Mapping[str, Verdicts], is_now: Mapping[str, Verdicts]) -> dict[str, Verdicts]:
+        """Return passed or not in the runs of both, of what failed in any: what a side does not name passed there."""
+        passed = (True,) * earlier.runs, (True,) * now.runs
+        return {name: (*was.get(name, passed[0]), *is_now.get(name, passed[1])) for name in {**was, **is_now}}
 
     entries = {**earlier.failing, **now.failing}
-    fields = joined(lambda state: {path: entry.runs for path, entry in state.failing.items()})
+    fields = joined(*({path: entry.runs for path, entry in side.failing.items()} for side in (earlier, now)))
     every = replace(
         now,
         runs=earlier.runs + now.runs,
         patterns={**earlier.patterns, **now.patterns},
         failing={path: replace(entries[path], runs=runs) for path, runs in fields.items()},
-        gates=joined(lambda state: state.gates),
+        gates=joined(earlier.gates, now.gates),
         builds=tuple(sorted({*earlier.builds, *now.builds})),
         measures={
             name: (*earlier.measures[name], *values)
@@ -230,8 +223,7 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
             if name in earlier.measures
         },
     )
-    last = every.with_runs(max(0, every.runs - keep), every.runs)
-    return replace(last, errors=now.errors)
+    return replace(every.with_runs(max(0, every.runs - keep), every.runs), errors=now.errors)
 
 
 def _asked(state: CaseState) -> dict[str, PatternState]:
@@ -268,24 +260,19 @@ def _read_state(record: Mapping[str, Json]) -> CaseState:
 
 def _shortened_value(value: Json | Missing) -> Json | Missing:
     """Return the value itself, or the beginning of its text where that is long."""
-    if value is MISSING:
-        return MISSING
     text = value_text(value)
     return value if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
 
 
 def _sorted_json(value: Json, depth: int) -> str:
     """JSON with sorted keys, with each mapping of plain values on one line, so that a diff shows one fact a line."""
-    if not isinstance(value, Mapping) or _one_line(value, depth):
+    has_inner = isinstance(value, Mapping) and (depth <= 2 or any(isinstance(item, Mapping) for item in value.values()))
+    if not value or not has_inner:
         return json.dumps(value, sort_keys=True)
     pad = " " * (depth + 1)
     items = sorted(value.items()) if depth else value.items()  # the file begins with its kind and version
     rows = (f"{pad}{json.dumps(key)}: {_sorted_json(item, depth + 1)}" for key, item in items)
     return "{\n" + ",\n".join(rows) + "\n" + " " * depth + "}"
-
-
-def _one_line(value: Mapping[str, Json], depth: int) -> bool:
-    return not value or (depth > 2 and not any(isinstance(item, Mapping) for item in value.values()))
 
 
 CI: Final = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "BUILDKITE", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")

@@ -105,16 +105,6 @@ class CaseComparison:
     apart: int = 0
     why: str | None = None
 
-    @property
-    def settled(self) -> bool:
-        """Whether no input can have changed: of recordings; a model that is called may be another behind its name."""
-        return self.same_setup and self.replayed
-
-    @property
-    def change(self) -> float:
-        """After minus before."""
-        return self.after - self.before
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternComparison:
@@ -170,6 +160,10 @@ class Comparison:
     """A run against a baseline or another run, variant by variant."""
 
     variants: tuple[VariantComparison, ...]
+
+    def variant(self, label: str) -> VariantComparison:
+        """Return the comparison of a variant."""
+        return next(variant for variant in self.variants if variant.label == label)
 
     @property
     def pairs(self) -> int:
@@ -253,9 +247,9 @@ def pair_case(case: str, was: CaseState, now: CaseState) -> CasePairs:
     for path, entry in sorted({**was.failing, **now.failing}.items()):
         if entry.pattern not in sizes or _is_in_failed_container(path, was, now):
             continue
-        sizes[entry.pattern] += entry.invented
-        if _is_known(path, now) or _is_known(entry.pattern, now):
-            sizes[entry.pattern] -= 1
+        is_known = _is_known(path, now) or _is_known(entry.pattern, now)
+        sizes[entry.pattern] += entry.invented - is_known
+        if is_known:
             left_out.append(path)
             continue
         right = MISSING if entry.invented else entry.gold  # the value of a side that passed
@@ -321,10 +315,8 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
 
 def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
     """Whether one side alone has this field because on the other its container failed as a whole."""
-    if path in was.failing and path in now.failing:
-        return False
-    other = now if path in was.failing else was
-    return any(place in other.failing for place in places_around(path)[1:])
+    others = [side.failing for side in (was, now) if path not in side.failing]
+    return any(place in failing for failing in others for place in places_around(path)[1:])
 
 
 def _verdicts_of(side: CaseState) -> dict[str, Verdicts]:
@@ -369,39 +361,25 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
     return Comparison(variants=tuple(compare_variants(before, after, old, new) for old, new in variants))
 
 
-def compare_with_variant(states: Snapshot, base: str) -> Comparison:
-    """Compare every other variant of a snapshot with its variant `base`."""
-    others = sorted({key.variant for key in states} - {base})
-    return Comparison(variants=tuple(compare_variants(states, states, base, other) for other in others))
-
-
-def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
+def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str, str]]:
     """Pair the variants of two snapshots by label; a single variant on each side is a pair whatever the labels are.
 
-    All cases of a variant without a partner are new, or gone.
+    All cases of a variant that only one side has are new, or gone.
     """
-    old = sorted({key.variant for key in before})
-    new = sorted({key.variant for key in after})
+    old, new = (sorted({key.variant for key in side}) for side in (before, after))
     if len(old) == len(new) == 1:
         return [(old[0], new[0])]
-    paired = [(variant, variant if variant in new else None) for variant in old]
-    return [*paired, *((None, variant) for variant in new if variant not in old)]
+    return [(variant, variant) for variant in dict.fromkeys([*old, *new])]
 
 
-def cases_of_variants(
-    before: Snapshot, after: Snapshot, old: str | None, new: str | None
-) -> tuple[dict[str, CaseState], dict[str, CaseState]]:
-    """Return the cases of a variant before and of one after by their names (`file::id`), in their order."""
-    was, now = (
-        {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
-        for states, variant in ((before, old), (after, new))
-    )
-    return was, now
+def cases_of(states: Snapshot, variant: str) -> dict[str, CaseState]:
+    """Return the cases of a variant by their names (`file::id`), in their order."""
+    return {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
 
 
-def compare_variants(before: Snapshot, after: Snapshot, old: str | None, new: str | None) -> VariantComparison:
+def compare_variants(before: Snapshot, after: Snapshot, old: str, new: str) -> VariantComparison:
     """Compare one variant of a snapshot with one variant of another (or of the same one: two models of one run)."""
-    was, now = cases_of_variants(before, after, old, new)
+    was, now = cases_of(before, old), cases_of(after, new)
     cases: list[CaseComparison] = []
     fields: list[FieldChange] = []
     known: list[str] = []
@@ -413,8 +391,8 @@ def compare_variants(before: Snapshot, after: Snapshot, old: str | None, new: st
         fields += [change for change in (*pairs.gates, *pairs.failing) if change.before != change.after]
         known += [f"{case}: {path}" for path in pairs.known]
     return VariantComparison(
-        before=old or "",
-        after=new or "",
+        before=old,
+        after=new,
         cases=tuple(cases),
         patterns=_pattern_rows(compared),
         fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),
@@ -437,7 +415,9 @@ def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tu
         slices=now.slices,
     )
     if was.lost or now.lost:
-        return replace(row, why=_why_lost(was, now)), CasePairs()
+        side, state = ("now", now) if now.lost else ("before", was)
+        first = (state.why or "").strip().partition("\n")[0]
+        return replace(row, why=f"{side} {state.outcome.text}{first and f': {first}'}"), CasePairs()
     pairs = CasePairs() if changed_digests(was, now, ["document"]) else pair_case(case, was, now)
     if not pairs.fields:
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now)), pairs
@@ -481,12 +461,6 @@ def _change_of(loss: float, kinds: Collection[Change]) -> Change:
     return Change.SHIFTED if {*kinds} - {Change.UNCHANGED} else Change.UNCHANGED
 
 
-def _why_lost(was: CaseState, now: CaseState) -> str:
-    side, state = ("now", now) if now.lost else ("before", was)
-    first = (state.why or "").strip().partition("\n")[0]
-    return f"{side} {state.outcome.text}" + (f": {first}" if first else "")
-
-
 def _why_apart(was: CaseState, now: CaseState) -> str:
     changed = changed_digests(was, now, ["document", "schema", "gold", "judge"])
     return f"{', '.join(changed)} changed" if changed else "its fields are not checked as they were before"
@@ -494,8 +468,7 @@ def _why_apart(was: CaseState, now: CaseState) -> str:
 
 def _pattern_rows(cases: Sequence[CasePairs]) -> tuple[PatternComparison, ...]:
     """Return rows of all patterns, the worst change first; a gate only where it failed."""
-    fields: Counter[str] = Counter()
-    runs: defaultdict[str, list[Runs]] = defaultdict(list)
+    sides: defaultdict[str, list[tuple[int, Runs]]] = defaultdict(list)  # of each case: its fields, and their runs
     changes: defaultdict[str, list[Change]] = defaultdict(list)
     apart: defaultdict[str, set[Change]] = defaultdict(set)
     gates = {gate_label(name): 1 for name in STRUCTURAL_GATES}
@@ -504,26 +477,25 @@ def _pattern_rows(cases: Sequence[CasePairs]) -> tuple[PatternComparison, ...]:
             apart[pattern].add(kind)
         failing = pairs.by_pattern()
         for pattern, size in ({**pairs.sizes, **gates} if pairs.fields else {}).items():
-            fields[pattern] += size
-            runs[pattern].append(failing.get(pattern, _RIGHT))
+            sides[pattern].append((size, failing.get(pattern, _RIGHT)))
         for change in (*pairs.failing, *pairs.gates):
             changes[change.pattern].append(change.kind)
     rows = [
         PatternComparison(pattern=pattern, kind=min(kinds, key=_ORDER.index))
         for pattern, kinds in apart.items()
-        if pattern not in fields
+        if pattern not in sides
     ]
-    for pattern, of_cases in runs.items():
+    for pattern, of_cases in sides.items():
         if pattern in gates and not changes[pattern]:
             continue
-        means = Runs(*zip(*(each.means for each in of_cases), strict=True))
+        means = Runs(*zip(*(runs.means for _, runs in of_cases), strict=True))
         before, after = means.means
         rows.append(
             PatternComparison(
                 pattern=pattern,
                 kind=_change_of(means.loss, changes[pattern]),
                 cases=len(of_cases),
-                fields=fields[pattern],
+                fields=sum(size for size, _ in of_cases),
                 rose=changes[pattern].count(Change.ROSE),
                 fell=changes[pattern].count(Change.FELL),
                 before=1 - before,

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
-from pytest_extract.core.stats import Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
+from pytest_extract.core.stats import SAME_SCORE, Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, VariantComparison
 
@@ -56,12 +56,10 @@ class Rules:
                 raise ConfigError(f"{name} must be above 0 and below 1, not {share}")
         if self.max_drop is not None and not 0 <= self.max_drop <= 1:
             raise ConfigError(f"max_drop must be from 0 to 1, not {self.max_drop}")
-        if self.keep_runs < 1:
-            raise ConfigError(f"keep_runs must be 1 or more, not {self.keep_runs}")
-        for name in ("max_dead", "max_fallen", "max_cost_rise", "max_latency_rise"):
-            limit = getattr(self, name)
-            if limit is not None and not limit >= 0:
-                raise ConfigError(f"{name} must be 0 or more, not {limit}")
+        for name in ("max_dead", "max_fallen", "max_cost_rise", "max_latency_rise", "keep_runs"):
+            least, limit = int(name == "keep_runs"), getattr(self, name)
+            if limit is not None and not limit >= least:
+                raise ConfigError(f"{name} must be {least} or more, not {limit}")
 
 
 def read_rule(text: str) -> tuple[str, Any]:
@@ -70,29 +68,19 @@ def read_rule(text: str) -> tuple[str, Any]:
     kinds: Mapping[str, str] = {field.name: str(field.type) for field in fields(Rules)}
     if not sign or name not in kinds:
         raise ValueError(f"must read NAME=VALUE with a rule of the gate{nearest(name, kinds)}")
+    kind = kinds[name]
+    choices = kind.split("'")[1::2]  # of a type like `Literal['warn', 'fail'] | None`
     try:
-        return name, _rule_value(kinds[name], value)
+        if kind.startswith("tuple"):
+            return name, tuple(part.strip() for part in value.split(",") if part.strip())
+        if kind.startswith("bool"):
+            return name, {"": True, "true": True, "1": True, "false": False, "0": False}[value.lower()]
+        if choices:
+            return name, choices[choices.index(value)]
+        return name, int(value) if kind.startswith("int") else float(value) if kind.startswith("float") else value
     except (ValueError, KeyError):
-        choices = _choices(kinds[name])
-        wanted = f"one of {', '.join(choices)}" if choices else f"a value of type {kinds[name]}"
+        wanted = f"one of {', '.join(choices)}" if choices else f"a value of type {kind}"
         raise ValueError(f"must give {name} {wanted}") from None
-
-
-def _choices(kind: str) -> list[str]:
-    """Return the texts of a type like `Literal['warn', 'fail'] | None`; none of other types."""
-    return kind.split("'")[1::2]
-
-
-def _rule_value(kind: str, value: str) -> Any:
-    if kind.startswith("tuple"):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if kind.startswith("bool"):
-        return {"true": True, "1": True, "false": False, "0": False}[value.lower()] if value else True
-    if kind.startswith("int"):
-        return int(value)
-    if _choices(kind) and value not in _choices(kind):
-        raise ValueError
-    return float(value) if kind.startswith("float") else value
 
 
 OVERALL_SHARE: Final = 0.6
@@ -104,7 +92,6 @@ DOUBT: Final = 2.0
 """At so many times alpha the family finds falls that may be noise (set by `tests/benchmarks/gate_power.py`)."""
 SMALLEST_FALL: Final = 0.005
 """A fall of less than this is none, however sure."""
-_UNSEEN_LOSS: Final = 1.0  # of a case that was never seen: any answer can fail as a whole
 
 
 class Subject(StrEnum):
@@ -171,8 +158,7 @@ class TestResult:
         return self.name or str(self.subject)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tests:
+class Tests(NamedTuple):
     """All tests of a comparison, worst first, and how much the mean of each variant may have changed.
 
     A variant without a case that could have changed has no bounds.
@@ -228,11 +214,15 @@ def run_tests(
 def open_cases(rows: Sequence[CaseComparison]) -> list[CaseComparison]:
     """Return the cases whose results could have changed, or did.
 
-    Unchanged cases that the change does not touch carry no information about it, if it touches any.
+    Unchanged cases that the change does not touch carry no information about it, if it touches any. Nor do recordings
+    of the same inputs: a model that is called may be another behind its name.
     """
     touched = any(not row.same_setup for row in rows)
-    closed = [row.settled or (touched and row.same_setup) for row in rows]
-    return [row for row, shut in zip(rows, closed, strict=True) if not shut or row.kind is not Change.UNCHANGED]
+
+    def is_closed(row: CaseComparison) -> bool:
+        return row.same_setup and (row.replayed or touched) and row.kind is Change.UNCHANGED
+
+    return [row for row in rows if not is_closed(row)]
 
 
 def overall_runs(row: CaseComparison, measure: str | None) -> Runs:
@@ -269,13 +259,7 @@ def losses_of(variant: VariantComparison, suspect: Suspect, rules: Rules) -> dic
     return {case: loss for loss, _, case in sorted(losses, key=lambda each: (-each[0], -each[1], each[2]))}
 
 
-def fallen_cases(variant: VariantComparison, suspect: Suspect, rules: Rules) -> list[str]:
-    """Return the cases that fell in what a test is about, the worst first."""
-    return [case for case, loss in losses_of(variant, suspect, rules).items() if loss > 0]
-
-
-@dataclass(frozen=True, slots=True)
-class _Member:
+class _Member(NamedTuple):
     """One test of a family. `drop`: mean over all its cases, those without a change too."""
 
     suspect: Suspect
@@ -338,50 +322,42 @@ class _Family:
         open_heads: list[tuple[_Member, float]] = []
         for member, part in self.heads:
             p = self.permutations.p_value(member.statistic.as_large())
-            adjusted = min(1.0, p / part)
-            found.append(self._result(member, p, adjusted * variants, luck=p))
-            if adjusted > level:
+            found.append(self._result(member, p, p / part * variants, luck=p))
+            if p / part > level:
                 open_heads.append((member, part))
-        return found + self._other_results(open_heads, level, variants)
+        if not self.others:
+            return found
+        import numpy as np
+
+        left = sorted(self.others, key=lambda member: -member.statistic.score)
+        scores = np.array([member.statistic.scores for member in left])
+        largest = np.maximum.accumulate(scores[::-1])[::-1]  # in every lane, of a member and those after it
+        least = 0.0
+        for member, largest_left in zip(left, largest, strict=True):  # max-T, step-down
+            statistic = member.statistic
+            fell, at_least = statistic.score > 0, statistic.score - SAME_SCORE
+            luck = self.permutations.p_value(largest[0] >= at_least) if fell else 1.0
+            is_open = fell and least <= level
+            least = max(least, self._joint_level(open_heads, largest_left >= at_least, level)) if is_open else 1.0
+            found.append(self._result(member, self.permutations.p_value(statistic.as_large()), least * variants, luck))
+        return found
 
     def bounds(self, level: float, of_worst: float) -> Bounds:
         """Return the limits of the mean change that the overall test does not reject with the family at `level`.
 
         `worst` is at a level of its own, and not less than what a case that was never seen may lose.
         """
-        limits = self.permutations.limits(self.overall.statistic)
-        most = self.permutations.most(OVERALL_SHARE * level)
-        drop = limits.upper(self.permutations.most(of_worst))
-        worst = unseen_drop_bound(self.changes, unseen_loss=_UNSEEN_LOSS, confidence=1 - of_worst)
+        permutations, overall = self.permutations, self.overall.statistic
+        least, largest = permutations.limits(overall, permutations.most(OVERALL_SHARE * level))
+        _, drop = permutations.limits(overall, permutations.most(of_worst))
+        worst = unseen_drop_bound(self.changes, 1 - of_worst)
         return Bounds(
             change=math.fsum(self.changes) / len(self.changes),
-            low=max(-limits.upper(most), -1.0),
-            high=min(-limits.lower(most), 1.0),
+            low=max(-largest, -1.0),
+            high=min(-least, 1.0),
             interval=1 - 2 * OVERALL_SHARE * level,
             worst=max(worst, drop) if math.isfinite(drop) else worst,
         )
-
-    def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, variants: int) -> list[TestResult]:
-        """Max-T, step-down; beside the heads that are not significant."""
-        if not self.others:
-            return []
-        from pytest_extract.core.stats import SAME_SCORE, largest_scores
-
-        left = sorted(self.others, key=lambda member: -member.statistic.score)
-        largest = largest_scores([member.statistic for member in left])
-        found: list[TestResult] = []
-        least = 0.0
-        for member, largest_left in zip(left, largest, strict=True):
-            statistic, luck = member.statistic, 1.0
-            at_least = statistic.score - SAME_SCORE
-            if statistic.score > 0:
-                luck = self.permutations.p_value(largest[0] >= at_least)
-            if least <= level and statistic.score > 0:
-                least = max(least, self._joint_level(heads, largest_left >= at_least, level))
-            else:
-                least = 1.0
-            found.append(self._result(member, self.permutations.p_value(statistic.as_large()), least * variants, luck))
-        return found
 
     def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: Lanes, most: float) -> float:
         """Return the smallest level at which these lanes and those of the heads are together within the level."""
@@ -434,11 +410,6 @@ class Collapse:
     of: int
     tags: tuple[str, ...]
     weight: Weight
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether it may be luck."""
-        return self.weight is Weight.DOUBT
 
 
 def find_collapse(variant: VariantComparison, rules: Rules) -> Collapse | None:
@@ -529,11 +500,6 @@ class Effect:
     rose: int = 0
     failed_whole: tuple[int, int] = (0, 0)
 
-    @property
-    def drop(self) -> float:
-        """Before minus after."""
-        return self.before - self.after
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRuns:
@@ -560,14 +526,8 @@ class CallChange:
     before: float
     after: float
 
-    @property
-    def rise(self) -> float | None:
-        """The rise as a share of the earlier value; None where that is 0."""
-        return (self.after - self.before) / self.before if self.before else None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TagEffect:
+class TagEffect(NamedTuple):
     """How much the cases of one variant with one value of a tag changed: means before and now, as in `Effect`."""
 
     tag: str
@@ -674,15 +634,6 @@ class Facts:
     errors: tuple[ErrorRuns, ...] = ()
     calls: tuple[CallChange, ...] = ()
     collapses: tuple[Collapse, ...] = ()
-
-    def variant(self, label: str) -> VariantComparison:
-        """Return the comparison of a variant."""
-        return next(variant for variant in self.comparison.variants if variant.label == label)
-
-    @property
-    def has_died(self) -> bool:
-        """Whether more cases died than luck or the rules allow."""
-        return any(each.weight is Weight.WORSE for each in self.collapses)
 
     def effect(self, label: str) -> Effect:
         """Return the change of a variant, some of whose cases are compared."""

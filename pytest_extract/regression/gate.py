@@ -37,7 +37,7 @@ from pytest_extract.regression.compare import (
     FieldChange,
     VariantComparison,
     compare,
-    compare_with_variant,
+    compare_variants,
 )
 from pytest_extract.regression.facts import (
     OVERALL_SHARE,
@@ -53,7 +53,6 @@ from pytest_extract.regression.facts import (
     TestResult,
     Weight,
     establish_facts,
-    fallen_cases,
     find_collapse,
     losses_of,
     measure_effects,
@@ -112,25 +111,17 @@ class Confirmation(Facts):
     enough: bool
     spent: Spending
 
-    @property
-    def planned(self) -> int:
-        """Cases that were to be run again."""
-        return sum(len(plan.cases) for plan in self.plans)
-
 
 def suspects_of(variant: str, tests: Sequence[TestResult]) -> tuple[TestResult, ...]:
     """Return what may have fallen in a variant: the mean over all fields, and what else luck gives least often.
 
     The more improbable one, as the gate weighs them, is the first; empty where luck explains every fall.
     """
-    own = [test for test in tests if test.variant == variant and test.drop > 0 and test.luck <= _EVEN]
-    overall = [test for test in own if test.subject is Subject.OVERALL]
-    others = sorted(
-        (test for test in own if test.subject is not Subject.OVERALL), key=lambda test: (test.luck, -test.drop)
-    )
-    weighed = [(test.luck / OVERALL_SHARE, test) for test in overall]
-    weighed += [(test.luck / (1 - OVERALL_SHARE), test) for test in others[:1]]
-    return tuple(test for _, test in sorted(weighed, key=lambda pair: pair[0]))
+    found: dict[float, TestResult] = {}  # by the part of alpha
+    for test in sorted(tests, key=lambda test: (test.luck, -test.drop)):
+        if test.variant == variant and test.drop > 0 and test.luck <= _EVEN:
+            found.setdefault(OVERALL_SHARE if test.subject is Subject.OVERALL else 1 - OVERALL_SHARE, test)
+    return tuple(test for _, test in sorted(found.items(), key=lambda each: each[1].luck / each[0]))
 
 
 def may_have_fallen(variant: str, facts: Facts) -> bool:
@@ -160,7 +151,8 @@ def plan_variant(
     """
     suspects = tuple(test.suspect for test in suspects_of(variant.label, tests))
     dead = find_collapse(variant, rules)
-    fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(variant, suspect, rules))
+    losses = [loss for suspect in suspects for loss in losses_of(variant, suspect, rules).items()]
+    fell = dict.fromkeys(case for case, loss in losses if loss > 0)
     if dead is not None and dead.weight is not Weight.TOLD:
         fell = dict.fromkeys(dead.cases)
     cases = [case for case in fell if (among is None or case in among) and (held is None or held.get(case, 0) > 0)]
@@ -228,18 +220,14 @@ def confirm(
         tests=found.results,
         effects=measure_effects(fresh, rules, found),
         fallen=tuple(test for test in found.results if falls(test)),
-        enough=any(
-            smallest_p(row.runs for row in variant.compared) <= _level(rules)
-            for variant in fresh.variants
-            if variant.compared
-        ),
+        enough=any(smallest_p(row.runs for row in each.compared) <= _level(rules) for each in fresh.variants),
         spent=spent,
     )
 
 
 def _size(comparison: Comparison, test: TestResult) -> int:
     """Return how many cases of its variant a test is about."""
-    variant = next(variant for variant in comparison.variants if variant.label == test.variant)
+    variant = comparison.variant(test.variant)
     if test.subject is Subject.PATTERN:
         return next((row.cases for row in variant.patterns if row.pattern == test.name), 0)
     return len(open_cases(variant.compared))
@@ -299,7 +287,9 @@ def evaluate_base(
     results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None, confirm: bool = True
 ) -> GateDecision:
     """Compare every other variant of a run with its variant `base`, and decide once: `alpha` holds for all together."""
-    comparison = compare_with_variant(counted_states(snapshot(results)), base)
+    states = counted_states(snapshot(results))
+    others = sorted({key.variant for key in states} - {base})
+    comparison = Comparison(variants=tuple(compare_variants(states, states, base, other) for other in others))
     return decide(comparison, rules, level=level, confirm=confirm)
 
 
@@ -317,7 +307,10 @@ def decide(
     if rules.measure is not None:
         comparison = _comparable_in(comparison, rules.measure)
     facts = establish_facts(comparison, rules, level=level)
-    answer, reasons = Answer.WORSE, _worse_texts(facts)
+    found, broken = [test for test in facts.tests if test.significant], _rule_texts(facts)
+    falls, means = _fall_texts(facts, found), sum(test.subject is Subject.OVERALL for test in found)
+    dead = [_dead_text(each) for each in facts.collapses if each.weight is Weight.WORSE]
+    answer, reasons = Answer.WORSE, [*falls[:means], *dead, *broken, *falls[means:]]
     if not reasons:
         answer, reasons = Answer.UNDECIDED, _doubt_texts(facts)
     if not reasons:
@@ -330,7 +323,7 @@ def decide(
         notes=tuple(_note_texts(facts)),
         warnings=tuple(map(_dead_text, facts.collapses)) if passed else (),
         advice=() if passed else tuple(advice_texts(facts, confirm=confirm and answer is Answer.UNDECIDED)),
-        by_rule=bool(_rule_texts(facts)) or (facts.rules.max_dead is not None and facts.has_died),
+        by_rule=bool(broken) or (rules.max_dead is not None and bool(dead)),
     )
 
 
@@ -345,13 +338,11 @@ def _with_level(facts: Facts, reasons: Sequence[str]) -> tuple[str, ...]:
 def _comparable_in(comparison: Comparison, measure: str) -> Comparison:
     """Return a comparison without the cases whose measures count what the fields' comparison leaves out."""
     why = f"{measure} counts a known failure, or a field whose gold or metric changed"
-    variants = []
-    for variant in comparison.variants:
-        cases = (
-            CaseComparison(case=row.case, kind=Change.INCOMPARABLE, why=why) if row.measures_differ else row
-            for row in variant.cases
-        )
-        variants.append(replace(variant, cases=tuple(cases)))
+
+    def comparable(row: CaseComparison) -> CaseComparison:
+        return CaseComparison(case=row.case, kind=Change.INCOMPARABLE, why=why) if row.measures_differ else row
+
+    variants = (replace(each, cases=tuple(map(comparable, each.cases))) for each in comparison.variants)
     return replace(comparison, variants=tuple(variants))
 
 
@@ -364,12 +355,18 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
     """
     first = replace(first, confirmation=confirmation)
     if not confirmation.enough:
-        ran, planned = sum(len(each.compared) for each in confirmation.comparison.variants), confirmation.planned
+        ran = sum(len(each.compared) for each in confirmation.comparison.variants)
+        planned = sum(len(plan.cases) for plan in confirmation.plans)
         missing = f"not confirmed: {ran} of {planned} cases could run again, too few to show a fall"
         return replace(first, advice=(*first.advice, missing))
+    advice = tuple(advice_texts(first, confirm=False))
     if confirmation.fallen:
-        reasons = _with_level(first, _confirmed_texts(confirmation, first))
-        return replace(first, answer=Answer.WORSE, reasons=reasons, advice=tuple(advice_texts(first, confirm=False)))
+        reasons: list[str] = []  # what fell by the first runs, each followed by what the fresh runs say of it
+        for test in sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted)):
+            found = [each for each in first.tests if (each.variant, each.suspect) == (test.variant, test.suspect)]
+            fresh = _of(test.variant, f"confirmed by {_fresh_text(confirmation, test)}")
+            reasons += [*_fall_texts(first, found), fresh]
+        return replace(first, answer=Answer.WORSE, reasons=_with_level(first, reasons), advice=advice)
     failed = [
         _of(test.variant, f"not confirmed by {_fresh_text(confirmation, test)}")
         for test in confirmation.tests
@@ -378,20 +375,11 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
     others = _doubt_texts(first, falls=False)
     alone = run_tests(first.comparison, first.rules).results
     if not others and first.answer is not Answer.WORSE and not any(test.significant for test in alone):
-        return replace(
-            first,
-            answer=Answer.PASS,
-            reasons=tuple(map(_assurance_text, first.effects)),
-            warnings=(*failed, *map(_dead_text, first.collapses)),
-            advice=(),
-        )
+        assured, warnings = map(_assurance_text, first.effects), (*failed, *map(_dead_text, first.collapses))
+        return replace(first, answer=Answer.PASS, reasons=tuple(assured), warnings=warnings, advice=())
     seen, *further = first.reasons
-    return replace(
-        first,
-        answer=Answer.UNDECIDED,
-        reasons=(f"in the first runs {seen}", *failed, *further, *(each for each in others if each not in further)),
-        advice=tuple(advice_texts(first, confirm=False)),
-    )
+    left = dict.fromkeys([f"in the first runs {seen}", *failed, *further, *others])
+    return replace(first, answer=Answer.UNDECIDED, reasons=tuple(left), advice=advice)
 
 
 def exit_status(decision: GateDecision) -> int:
@@ -414,14 +402,6 @@ _MOST_GONE: Final = 0.5  # share of the earlier cases that may be missing: the f
 _MOST_KINDS: Final = 3
 
 
-def _worse_texts(facts: Facts) -> list[str]:
-    """Return why the answer is WORSE: falls of the mean, dead cases, broken hard rules, other falls beyond noise."""
-    found = [test for test in facts.tests if test.significant]
-    falls, means = _fall_texts(facts, found), sum(test.subject is Subject.OVERALL for test in found)
-    dead = [_dead_text(each) for each in facts.collapses if each.weight is Weight.WORSE]
-    return [*falls[:means], *dead, *_rule_texts(facts), *falls[means:]]
-
-
 def _dead_text(found: Collapse) -> str:
     """Return `4 of 4 documents died (c0, c1, c2, c3): right before, now unreadable or mostly wrong`."""
     tags = f", all of {listed(found.tags)}" if found.tags else ""
@@ -442,7 +422,7 @@ def _fall_text(test: TestResult, facts: Facts) -> str:
 
     `fields right 95.0 %, was 100.0 %: worse in 2 of 40 documents (c1, c2), better in 0 (p = 0.012 after correction)`.
     """
-    variant, effect = facts.variant(test.variant), facts.effect(test.variant)
+    variant, effect = facts.comparison.variant(test.variant), facts.effect(test.variant)
     losses = losses_of(variant, test.suspect, facts.rules)
     cases, whole, how = len(losses), "", f"p {_p_text(test.adjusted)} after correction"
     match test.subject:
@@ -502,8 +482,9 @@ def _rule_texts(facts: Facts) -> list[str]:
     if rules.max_fallen is not None and fallen > rules.max_fallen:
         reasons.append(f"rule: {plural(fallen, 'field')} fell, at most {rules.max_fallen} allowed")
     for effect in facts.effects:
-        if rules.max_drop is not None and effect.drop > rules.max_drop + ROUNDING:
-            fell = f"{_of(effect.variant, effect.measure)} fell by {_points(effect.drop)}"
+        drop = effect.before - effect.after
+        if rules.max_drop is not None and drop > rules.max_drop + ROUNDING:
+            fell = f"{_of(effect.variant, effect.measure)} fell by {_points(drop)}"
             reasons.append(f"rule: {fell}, at most {_points(rules.max_drop)} allowed")
     limits = {"cost": rules.max_cost_rise, "latency": rules.max_latency_rise}
     for change in facts.calls:
@@ -525,7 +506,7 @@ def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
         return [f"nothing was compared, so there is nothing to be sure of{why}"]
     doubts: list[str] = []
     if falls:
-        doubts += [_dead_text(each) for each in facts.collapses if each.doubtful]
+        doubts += [_dead_text(each) for each in facts.collapses if each.weight is Weight.DOUBT]
         doubtful = [each for each in facts.tests if each.doubtful]
         doubts += [f"{text}; it may be noise" for text in _fall_texts(facts, doubtful)]
     margin = facts.rules.margin
@@ -535,32 +516,23 @@ def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
         if margin is not None and effect.bounds is not None and effect.bounds.worst >= margin
     ]
     for variant in facts.comparison.variants:
-        doubts += [_of(variant.label, doubt) for doubt in _doubts_by_missing_cases(variant)]
+        lost, stale = len(variant.of_kind(Change.LOST)), sum(row.other_code for row in variant.compared)
+        (gone, earlier), total = variant.gone, lost + len(variant.compared)
+        missing = {
+            f"{lost} of {total} cases ended in error or were not run, on one side or both": lost > _MOST_LOST * total,
+            f"{plural(stale, 'case')} replayed outputs of other code than today's, which --extract-changed=REF or "
+            "--extract-record=all calls": stale,
+            f"{gone} of {earlier} earlier cases are not in this run, and the others do not stand for them": (
+                variant.compared and gone > _MOST_GONE * earlier
+            ),
+        }
+        doubts += [_of(variant.label, text) for text, is_so in missing.items() if is_so]
     return doubts + [
         f"{errors_text(found)}: more than chance gives (p {_p_text(found.p)}); an outage, or the change itself: to see "
         f"which, run {_names(found.names)} again: pytest --lf"
         for found in facts.errors
         if found.p <= facts.rules.alpha
     ]
-
-
-def _doubts_by_missing_cases(variant: VariantComparison) -> list[str]:
-    """Return the doubts because of lost cases, outdated outputs, and earlier cases that the run does not have."""
-    doubts: list[str] = []
-    lost = len(variant.of_kind(Change.LOST))
-    total = lost + len(variant.compared)
-    if total and lost > _MOST_LOST * total:
-        doubts.append(f"{lost} of {total} cases ended in error or were not run, on one side or both")
-    stale = sum(row.other_code for row in variant.compared)
-    if stale:
-        doubts.append(
-            f"{plural(stale, 'case')} replayed outputs of other code than today's, which --extract-changed=REF or "
-            "--extract-record=all calls"
-        )
-    gone, earlier = variant.gone
-    if variant.compared and gone > _MOST_GONE * earlier:
-        doubts.append(f"{gone} of {earlier} earlier cases are not in this run, and the others do not stand for them")
-    return doubts
 
 
 # what PASS says
@@ -588,43 +560,28 @@ def advice_texts(facts: Facts, *, confirm: bool) -> list[str]:
     """Return what to do next; `confirm`: to run the cases that fell again is worth naming, with what it costs."""
     found: list[str] = []
     doubtful = {test.variant for test in facts.tests if test.doubtful}
-    doubtful |= {dead.variant for dead in facts.collapses if dead.doubtful}
+    doubtful |= {dead.variant for dead in facts.collapses if dead.weight is Weight.DOUBT}
     for effect in facts.effects:
-        label, variant = effect.variant, facts.variant(effect.variant)
+        variant = facts.comparison.variant(effect.variant)
         if effect.fell:
-            found.append(_of(label, f"look first at {_names(effect.fell)}"))
-        if confirm and label in doubtful:
+            found.append(_of(variant.label, f"look first at {_names(effect.fell)}"))
+        if confirm and variant.label in doubtful:
             plan = plan_variant(variant, facts.tests, facts.rules, most=MOST_CONFIRMED)
             if plan is not None:
-                found.append(_of(label, _confirm_text(plan, variant.cost_usd)))
+                which = "the case that fell" if len(plan.cases) == 1 else f"{len(plan.cases)} cases that fell"
+                cost = _money(None if variant.cost_usd is None else plan.calls * variant.cost_usd)
+                how = f"again on both sides: pytest --extract-confirm ({plan.calls} calls, {cost})"
+                found.append(_of(variant.label, f"to see if the fall is real, run {which} {how}"))
     return found
-
-
-def _confirm_text(plan: VariantPlan, price: float | None) -> str:
-    """Return `to see if the fall is real: run 5 cases again, --extract-confirm (20 calls, $0.20)`."""
-    cost = _money(None if price is None else plan.calls * price)
-    which = "the case that fell" if len(plan.cases) == 1 else f"{len(plan.cases)} cases that fell"
-    calls = f"{plan.calls} calls, {cost}"
-    return f"to see if the fall is real, run {which} again on both sides: pytest --extract-confirm ({calls})"
 
 
 # what fresh runs say
 
 
-def _confirmed_texts(confirmation: Confirmation, first: Facts) -> list[str]:
-    """Return what fell by the first runs, each followed by what the fresh runs say of it."""
-    texts: list[str] = []
-    for test in sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted)):
-        seen = [each for each in first.tests if (each.variant, each.suspect) == (test.variant, test.suspect)]
-        texts += [*_fall_texts(first, seen), _of(test.variant, f"confirmed by {_fresh_text(confirmation, test)}")]
-    return texts
-
-
 def _fresh_text(confirmation: Confirmation, test: TestResult) -> str:
     """Return `fresh runs of 5 documents that fell (2 before, 2 now): fields right 8.0 %, was 96.0 %: ...`."""
     planned = next(len(plan.cases) for plan in confirmation.plans if plan.label == test.variant)
-    effect = confirmation.effect(test.variant)
-    compared = len(confirmation.variant(test.variant).compared)
+    effect, compared = confirmation.effect(test.variant), len(confirmation.comparison.variant(test.variant).compared)
     count = f"{compared} of the {planned} documents" if compared < planned else plural(planned, "document")
     before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
     return f"fresh runs of {count} that fell ({before} before, {now} now): {_fall_text(test, confirmation)}"
@@ -678,41 +635,37 @@ def _note_texts(facts: Facts) -> list[str]:
 
 
 def _left_out_notes(variant: VariantComparison) -> list[str]:
-    notes: list[str] = []
     apart = [row for row in variant.cases if row.kind is Change.INCOMPARABLE or row.apart]
-    if apart:
-        causes = ", ".join(sorted({row.why for row in apart if row.why}))
-        notes.append(
-            f"{plural(len(apart), 'case')} not or only in part comparable ({causes}); score the old outputs under "
-            "today's schema and gold: --extract-from OLD.jsonl"
-        )
+    causes = ", ".join(sorted({row.why for row in apart if row.why}))
     gone, earlier = variant.gone
-    if gone:
-        advice = "if they are gone for good, accept that: --extract-update-baseline"
-        if gone == len(variant.cases):
-            advice = "to compare without this variant, remove the baseline and write it anew"
-        notes.append(f"{gone} of {earlier} earlier cases are not in this run, and not judged; {advice}")
-    if not variant.compared and variant.of_kind(Change.NEW):
-        notes.append("no earlier result: nothing to compare it with yet")
-    if variant.compared and all(row.replayed for row in variant.compared):
-        notes.append("every output was replayed: a change of the extractor's code since it was recorded is not judged")
-    if variant.before == variant.after:  # variants are meant to differ
-        notes += _build_notes(variant)
-    if variant.known:
-        notes.append(f"{plural(len(variant.known), 'known failure')} left out of the verdict")
-    return notes
+    advice = "if they are gone for good, accept that: --extract-update-baseline"
+    if gone == len(variant.cases):
+        advice = "to compare without this variant, remove the baseline and write it anew"
+    replayed = [row.replayed for row in variant.compared]
+    notes = {
+        f"{plural(len(apart), 'case')} not or only in part comparable ({causes}); score the old outputs under today's "
+        "schema and gold: --extract-from OLD.jsonl": apart,
+        f"{gone} of {earlier} earlier cases are not in this run, and not judged; {advice}": gone,
+        "no earlier result: nothing to compare it with yet": not replayed and variant.of_kind(Change.NEW),
+        "every output was replayed: a change of the extractor's code since it was recorded is not judged": (
+            replayed and all(replayed)
+        ),
+        _build_note(variant): variant.before == variant.after,  # variants are meant to differ
+        f"{plural(len(variant.known), 'known failure')} left out of the verdict": variant.known,
+    }
+    return [note for note, is_so in notes.items() if note and is_so]
 
 
-def _build_notes(variant: VariantComparison) -> list[str]:
+def _build_note(variant: VariantComparison) -> str:
     """Say whether the provider served another build of the model than before, where both sides know."""
     known = [(row, row.builds) for row in variant.compared if row.builds is not None and not row.replayed]
     other = [(row, builds) for row, builds in known if not set(builds[0]) & set(builds[1])]
     if not other:
-        return [f"the provider served the same build of the model in {plural(len(known), 'case')}"] if known else []
+        return f"the provider served the same build of the model in {plural(len(known), 'case')}" if known else ""
     before, after = (listed(sorted({name for _, builds in other for name in builds[side]})) for side in (0, 1))
     same = "same prompt and code, " if all(row.same_setup for row, _ in other) else ""
     count = f"{len(other):,} of {plural(len(known), 'case')}"
-    return [f"{same}another build of the model in {count}: {after}, was {before}"]
+    return f"{same}another build of the model in {count}: {after}, was {before}"
 
 
 # names and numbers
@@ -728,7 +681,7 @@ def errors_text(found: ErrorRuns) -> str:
 def call_text(change: CallChange) -> str:
     """Return `cost of a call $0.024, was $0.020 (+20 %)`."""
     show = _money if change.what == "cost" else _seconds
-    rise = f" ({100 * change.rise:+.0f} %)" if change.rise is not None else ""
+    rise = f" ({100 * (change.after - change.before) / change.before:+.0f} %)" if change.before else ""
     return _of(change.variant, f"{change.what} of a call {show(change.after)}, was {show(change.before)}{rise}")
 
 

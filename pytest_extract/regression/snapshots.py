@@ -148,6 +148,7 @@ def case_state(result: CaseResult) -> CaseState:
     ]
     scores = [attempt.score for attempt in scored if attempt.score is not None]
     mistakes = [{path: mistake for mistake in score.mistakes for path in mistake.paths} for score in scores]
+    gates = {name: tuple(getattr(score.gates, name).passed for score in scores) for name in STRUCTURAL_GATES}
     merged, failing = _merge_runs([_decided_leaves(score) for score in scores], mistakes)
     return CaseState(
         case_id=result.case_id,
@@ -156,7 +157,7 @@ def case_state(result: CaseResult) -> CaseState:
         runs=len(scored),
         patterns=_patterns_of(merged, result.digests.get("judge", "")),
         failing=failing,
-        gates=_failed_gates(scores),
+        gates={name: passed for name, passed in gates.items() if not all(passed)},
         measures=_measures_by_run(scores),
         digests=result.digests,
         known=result.known,
@@ -177,13 +178,11 @@ def _decided_leaves(score: ScoreRecord) -> _Run:
     for leaf in score.leaves or score.fields:
         if leaf.status in _UNDECIDED:
             continue
-        other = found.get(leaf.path)
-        if other is not None:  # several metrics: the place is right where all of them find it so
+        other = found.setdefault(leaf.path, leaf)
+        if other is not leaf:  # several metrics: the place is right where all of them find it so
             both = {each.metric: dict(each.params) for each in (other, leaf)}
             worse = leaf if other.passed else other
             found[leaf.path] = worse._replace(metric=f"{other.metric}, {leaf.metric}", params=both)
-        else:
-            found[leaf.path] = leaf
     return found
 
 
@@ -206,31 +205,29 @@ def _merge_runs(
     shapes = {path: result for path, result in shapes.items() if path not in inner}
     failed = {path for run in runs for path, result in run.items() if not result.passed}
     sizes = {len(path) for path in failed}
-    suspects = [path for path in shapes if any(path[:size] in failed for size in sizes)]
-    failing = {str(path): _failing_field(path, shapes[path], runs, mistakes) for path in suspects}
-    return shapes, {path: state for path, state in failing.items() if not all(state.runs)}
-
-
-def _failing_field(
-    path: FieldPath, shape: FieldResult, runs: Sequence[_Run], mistakes: Sequence[Mapping[FieldPath, NamedMistake]]
-) -> FailingField:
-    verdicts: list[bool] = []
-    value: Json | Missing = MISSING
-    mistake: NamedMistake | None = None
-    for run, named in zip(runs, mistakes, strict=True):
-        here = run.get(path)
-        passed = here.passed if here else all(run[place].passed for place in path.parents if place in run)
-        verdicts.append(passed)
-        if not passed:
-            mistake, value = named.get(path), here.extracted if here else value
-    return FailingField(
-        pattern=shape.pattern,
-        runs=tuple(verdicts),
-        gold=shape.gold,
-        value=value,
-        invented=not _gold_has_value(shape),
-        mistake=mistake,
-    )
+    failing: dict[str, FailingField] = {}
+    for path, shape in shapes.items():
+        if not any(path[:size] in failed for size in sizes):
+            continue
+        verdicts: list[bool] = []
+        value: Json | Missing = MISSING
+        mistake: NamedMistake | None = None
+        for run, named in zip(runs, mistakes, strict=True):
+            here = run.get(path)
+            passed = here.passed if here else all(run[place].passed for place in path.parents if place in run)
+            verdicts.append(passed)
+            if not passed:
+                mistake, value = named.get(path), here.extracted if here else value
+        if not all(verdicts):
+            failing[str(path)] = FailingField(
+                pattern=shape.pattern,
+                runs=tuple(verdicts),
+                gold=shape.gold,
+                value=value,
+                invented=not _gold_has_value(shape),
+                mistake=mistake,
+            )
+    return shapes, failing
 
 
 def _patterns_of(fields: _Run, judge: str) -> dict[str, PatternState]:
@@ -241,20 +238,13 @@ def _patterns_of(fields: _Run, judge: str) -> dict[str, PatternState]:
     found: dict[str, PatternState] = {}
     for pattern, results in sorted(grouped.items()):
         asked = sorted(f"{path_text(each.path)} {value_text(each.gold)}" for each in results if _gold_has_value(each))
-        found[pattern] = PatternState(len(asked), _metric_digest(results, judge), _short_digest("\n".join(asked)))
+        checked = [each for each in results if each.metric != STRUCTURE]
+        metrics = {canonical_json([each.metric, dict(each.params)]) if each.params else each.metric for each in checked}
+        judged = any(name in JUDGED for each in checked for name in each.metric.split(", "))
+        lines = [*sorted(metrics), *([judge] if judged else [])]
+        metric = text_digest("\n".join(lines))[:8] if metrics else ""
+        found[pattern] = PatternState(len(asked), metric, text_digest("\n".join(asked))[:8])
     return found
-
-
-def _metric_digest(results: Iterable[FieldResult], judge: str) -> str:
-    """Return the digest of the metrics and their parameters; an empty text for none."""
-    checked = [result for result in results if result.metric != STRUCTURE]
-    metrics = {canonical_json([each.metric, dict(each.params)]) if each.params else each.metric for each in checked}
-    judged = any(name in JUDGED for each in checked for name in each.metric.split(", "))
-    return _short_digest("\n".join([*sorted(metrics), *([judge] if judged else [])])) if metrics else ""
-
-
-def _short_digest(text: str) -> str:
-    return text_digest(text)[:8]
 
 
 def value_text(value: Json | Missing) -> str:
@@ -271,16 +261,10 @@ def _error_kinds(result: CaseResult) -> dict[str, int]:
     return Counter(each[-1] if all(map(str.isidentifier, each)) else "other error" for each in names)
 
 
-def _failed_gates(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
-    runs = {name: tuple(getattr(score.gates, name).passed for score in scores) for name in STRUCTURAL_GATES}
-    return {name: passed for name, passed in runs.items() if not all(passed)}
-
-
 def _measures_by_run(scores: Sequence[ScoreRecord]) -> dict[str, tuple[float, ...]]:
     """Return each measure in every run; a run without a finite value has the mean of the others."""
-    names = {name for score in scores for name in score.measures}
     found: dict[str, tuple[float, ...]] = {}
-    for name in sorted(names):
+    for name in sorted({name for score in scores for name in score.measures}):
         values = [float(score.measures.get(name, math.nan)) for score in scores]
         finite = [value for value in values if math.isfinite(value)]
         if finite:
@@ -294,38 +278,21 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(f"{math.fsum(values) / len(values):.6g}") if values else None
 
 
-class _Kept(NamedTuple):
-    """The line that counts for a case and variant, and the shard that it is of."""
-
-    shard: str
-    line: bytes
-    was_run: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """Lines of results in the order of the shards. `conflicts`: cases that two shards have run."""
-
-    lines: tuple[bytes, ...]
-    conflicts: tuple[str, ...]
-
-
-def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> Merged:
-    """Join named shards of results, each with its line. Only lines stay in memory.
+def merge(shards: Iterable[tuple[str, Iterable[tuple[bytes, CaseResult]]]]) -> tuple[list[bytes], list[str]]:
+    """Join named shards of results, each with its line; return lines in the order of the shards, and conflicts.
 
     A case that one shard did not run is taken from the shard that did, and equal lines are kept once. Of a case that a
     shard has run again, its last line counts. Anything else that two shards have of a case and variant is a conflict:
     nothing shows which of them belongs to the run.
     """
-    kept: dict[CaseKey, _Kept] = {}
+    kept: dict[CaseKey, tuple[str, bytes, bool]] = {}  # the shard, the line, and whether it was run there
     conflicts: list[str] = []
     for shard, results in shards:
         for line, result in results:
-            key = case_key(result)
-            found = _Kept(shard, line, result.outcome is not Outcome.NOT_RUN)
-            before = kept.setdefault(key, found)
-            if not before.was_run or (found.was_run and before.shard == shard):
-                kept[key] = found
-            elif found.was_run and line != before.line:
-                conflicts.append(f"{result.nodeid}: {before.shard} and {shard} differ")
-    return Merged(lines=tuple(each.line for each in kept.values()), conflicts=tuple(conflicts))
+            key, runs = case_key(result), result.outcome is not Outcome.NOT_RUN
+            first, first_line, ran = kept.setdefault(key, (shard, line, runs))
+            if not ran or (runs and first == shard):
+                kept[key] = shard, line, runs
+            elif runs and line != first_line:
+                conflicts.append(f"{result.nodeid}: {first} and {shard} differ")
+    return [line for _, line, _ in kept.values()], conflicts

@@ -142,7 +142,13 @@ def rank_variants(states: Snapshot) -> list[RankedVariant]:
     }
     means = {variant: statistics.fmean(found) for variant, found in rates.items()}
     ranked = sorted(means, key=lambda variant: -means[variant])
-    apart = _told_apart({variant: variants[variant] for variant in ranked})
+    pairs = [
+        (_p_of_difference(variants[one], variants[other]), {one, other})
+        for one, other in itertools.combinations(ranked, 2)
+    ]
+    by_p = enumerate(sorted(pairs, key=lambda pair: pair[0]))
+    beyond_noise = itertools.takewhile(lambda each: each[1][0] <= ALPHA / (len(pairs) - each[0]), by_p)
+    apart = [pair for _, (_, pair) in beyond_noise]
     confidence = 1 - ALPHA / (2 * max(1, len(ranked)))
     return [
         RankedVariant(
@@ -156,17 +162,6 @@ def rank_variants(states: Snapshot) -> list[RankedVariant]:
         )
         for variant in ranked
     ] + [RankedVariant(variant=variant, right=None) for variant in variants if variant not in means]
-
-
-def _told_apart(variants: Mapping[str, Mapping[str, CaseState]]) -> list[set[str]]:
-    """Return the pairs of variants whose difference is beyond noise."""
-    pairs = [
-        ({one, other}, _p_of_difference(variants[one], variants[other]))
-        for one, other in itertools.combinations(variants, 2)
-    ]
-    pairs.sort(key=lambda pair: pair[1])
-    beyond = itertools.takewhile(lambda item: item[1][1] <= ALPHA / (len(pairs) - item[0]), enumerate(pairs))
-    return [pair for _, (pair, _) in beyond]
 
 
 def _p_of_difference(one: Mapping[str, CaseState], other: Mapping[str, CaseState]) -> float:

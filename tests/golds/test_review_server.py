@@ -9,7 +9,7 @@ import re
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,22 +77,16 @@ def served(tmp_path):
 @pytest.fixture
 def ask(served):
     """Ask the server, and return the status, the body and the headers of its answer."""
-    connections = []
 
     def ask(path, body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", served.server_port, timeout=10)
-        connections.append(connection)
-        named = {name.replace("_", "-"): each for name, each in headers.items()}
-        data = None if body is None else json.dumps(body)
-        method = "GET" if body is None else "POST"
-        sent = {"Host": f"127.0.0.1:{served.server_port}", **named}
-        connection.request(method, path.format(token=served.token), body=data, headers=sent)
-        answer = connection.getresponse()
-        return answer.status, answer.read(), answer.headers
+        sent = {"Host": f"127.0.0.1:{served.server_port}"} | {n.replace("_", "-"): each for n, each in headers.items()}
+        method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
+        with closing(http.client.HTTPConnection("127.0.0.1", served.server_port, timeout=10)) as connection:
+            connection.request(method, path.format(token=served.token), body=data, headers=sent)
+            answer = connection.getresponse()
+            return answer.status, answer.read(), answer.headers
 
-    yield ask
-    for connection in connections:
-        connection.close()
+    return ask
 
 
 def test_the_page_and_its_policy(ask):

@@ -78,6 +78,5 @@ def stored(results: list[CaseResult]) -> Snapshot:
 
 def merged_results(*shards: tuple[str, list[CaseResult]]) -> SimpleNamespace:
     """Merge named shards whose results are in memory; the lines of what is kept are read again."""
-    merged = merge((name, ((dump_result(one).encode(), one) for one in results)) for name, results in shards)
-    results = tuple(load_result(line.decode()) for line in merged.lines)
-    return SimpleNamespace(results=results, conflicts=merged.conflicts)
+    lines, conflicts = merge((name, ((dump_result(one).encode(), one) for one in results)) for name, results in shards)
+    return SimpleNamespace(results=tuple(load_result(line.decode()) for line in lines), conflicts=tuple(conflicts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from pytest_extract.core.case_result import Outcome, Variant
@@ -36,13 +36,19 @@ def suite(
         ease = source.uniform(-spread, spread)
         for side, chance, lost in zip(sides, chances, whole or (0.0,) * len(chances), strict=True):
             verdicts = [_run(source, fields, chance, lost, ease, tied) for _ in range(runs)]
-            failing = {
-                f"f{index}": FailingField(pattern=f"f{index}", runs=passed, gold="g", value="v")
-                for index in range(fields)
-                if not all(passed := tuple(verdict[index] for verdict in verdicts))
-            }
+            failing = failing_of({f"f{index}": [verdict[index] for verdict in verdicts] for index in range(fields)})
             side[CaseKey(f"suite::{number}", "")] = state(str(number), fields, failing, runs=runs)
     return sides
+
+
+def failing_of(verdicts: Mapping[str, Iterable[bool]]) -> dict[str, FailingField]:
+    """Return the fields that failed in some run, by whether they passed in each."""
+    runs = {name: tuple(map(bool, passed)) for name, passed in verdicts.items()}
+    return {
+        name: FailingField(pattern=name, runs=passed, gold="g", value="v")
+        for name, passed in runs.items()
+        if not all(passed)
+    }
 
 
 def _run(source: random.Random, fields: int, chance: Chance, lost: float, ease: float, tied: float) -> list[bool]:

@@ -36,10 +36,6 @@ def text_of(*results):
     return dump_baseline(updated_baseline(None, snapshot(results)))
 
 
-def names(baseline):
-    return sorted(key.case.removeprefix(f"{FILE}::") for key in baseline.cases)
-
-
 @pytest.mark.parametrize(
     "extracted",
     [["x", {"y": None}], "x" * 5000, '"' * 5000, "\x01" * 5000, "\\" * 401, ["ü"] * 900, {"a" * 500: 1}],
@@ -131,7 +127,8 @@ def test_an_update_replaces_what_was_run_and_keeps_what_broke_or_was_not_selecte
     second = update_baseline(path, [result("c1", {"n": False})])
     assert read_baseline(path) == second
     assert [set(state.failing) for state in second.cases.values()] == [{"items[0].p"}, {"n"}, {"items[0].p"}]
-    assert names(update_baseline(path, [result("c0", FIELDS)], gone=[f"{FILE}::c1"])) == ["c0", "c2"]
+    third = update_baseline(path, [result("c0", FIELDS)], gone=[f"{FILE}::c1"])
+    assert [key.case for key in third.cases] == [f"{FILE}::c0", f"{FILE}::c2"]
     assert [found.name for found in path.parent.iterdir()] == ["baseline.json"]
 
 

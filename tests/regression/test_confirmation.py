@@ -9,21 +9,20 @@ import pytest
 
 from pytest_extract.core.case_result import Spending
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.facts import Rules, Subject, run_tests
+from pytest_extract.regression.facts import Rules, Subject, losses_of, run_tests
 from pytest_extract.regression.gate import (
     FIRST_SHARE,
     Answer,
     confirm,
     decide,
     decide_confirmed,
-    fallen_cases,
     held_runs,
     plan_variant,
     rests_on_few,
     suspects_of,
 )
-from pytest_extract.regression.snapshots import CaseKey, FailingField
-from tests.regression.simulate import state, steady, suite
+from pytest_extract.regression.snapshots import CaseKey
+from tests.regression.simulate import failing_of, state, steady, suite
 
 RULES = Rules()
 LEVEL = RULES.alpha * FIRST_SHARE
@@ -35,10 +34,8 @@ def run(wrong, cases=40, fields=4, runs=1):
     """A side in which the fields of some cases fail: {case: {field: "0110"}} (1 is right)."""
     made = {}
     for number in range(cases):
-        failing = {
-            f"f{field}": FailingField(pattern=f"f{field}", runs=tuple(bit == "1" for bit in bits), gold="g", value="v")
-            for field, bits in wrong.get(number, {}).items()
-        }
+        bits = wrong.get(number, {}).items()
+        failing = failing_of({f"f{field}": [bit == "1" for bit in each] for field, each in bits})
         made[CaseKey(f"s::{number:02}", "")] = state(str(number), fields, failing, runs=runs)
     return made
 
@@ -83,7 +80,8 @@ def test_a_suspect_is_what_luck_gives_least_often():
     comparison = compare(run(wrong_in((20, 21), [1])), run(wrong_in(range(8), [2])))
     first, *_ = suspects_of("", run_tests(comparison, RULES).results)
     assert first.suspect == (Subject.PATTERN, "f2")
-    assert fallen_cases(comparison.variants[0], first.suspect, RULES) == [f"s::0{number}" for number in range(8)]
+    losses = losses_of(comparison.variants[0], first.suspect, RULES)
+    assert [case for case, loss in losses.items() if loss > 0] == [f"s::0{number}" for number in range(8)]
     assert suspects_of("", run_tests(compare(run({}), run({})), RULES).results) == ()
 
 

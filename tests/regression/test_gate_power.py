@@ -10,9 +10,9 @@ import numpy as np
 
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.facts import run_tests
-from pytest_extract.regression.snapshots import CaseKey, FailingField
+from pytest_extract.regression.snapshots import CaseKey
 from tests.benchmarks import gate_power
-from tests.regression.simulate import state
+from tests.regression.simulate import failing_of, state
 
 
 @pytest.fixture(autouse=True)
@@ -42,11 +42,7 @@ def test_the_comparison_that_is_simulated_is_the_one_that_the_gate_makes():
     def run(side):
         made = {}
         for number in range(12):
-            failing = {
-                f"f{field}": FailingField(pattern=f"f{field}", runs=tuple(map(bool, side[:, number, field])))
-                for field in range(4)
-                if not side[:, number, field].all()
-            }
+            failing = failing_of({f"f{field}": side[:, number, field] for field in range(4)})
             made[CaseKey(f"s::{number:02}", "")] = state(str(number), 4, failing, runs=3)
         return made
 

@@ -26,49 +26,36 @@ def half_right(variant=None):
 
 
 def measured(value):
-    return [result(str(n), attempt(N, score=measured_score(value))) for n in range(10)]
-
-
-def measured_score(value):
-    score = attempt(N).score
-    score.measures["pass_rate"] = value
-    return score
+    made = [attempt(N) for _ in range(10)]
+    for one in made:
+        one.score.measures["pass_rate"] = value
+    return [result(str(number), one) for number, one in enumerate(made)]
 
 
 A, B = Variant(model="a"), Variant(model="b")
+TWO = [*half_right(A), result("a", N, variant=B)]
+BELOW, NOTHING = "pass_rate 0.6250 < 0.9 over 2 cases", "no case was scored, so nothing was measured"
 
 
 @pytest.mark.parametrize(
     ("results", "bounds", "found"),
     [
         (half_right(), {}, []),
-        (half_right(), {"pass_rate": 0.625}, [(True, "pass_rate 0.6250 reaches 0.625")]),
-        (
-            half_right(),
-            {"pass_rate": 0.9, "f1": 0.5},
-            [(True, "f1 0.6250 reaches 0.5"), (False, "pass_rate 0.6250 < 0.9 over 2 cases")],
-        ),
-        (half_right(), {"pass_rate": 0.6251}, [(False, "pass_rate 0.6250 < 0.6251 over 2 cases")]),
-        ([*half_right(), broken("c"), not_run("d")], {"pass_rate": 0.6}, [(True, "pass_rate 0.6250 reaches 0.6")]),
-        (measured(0.1), {"pass_rate": 0.1}, [(True, "pass_rate 0.1000 reaches 0.1")]),
-        (measured(0.99997), {"pass_rate": 1.0}, [(False, "pass_rate 0.99997 < 1 over 10 cases")]),
-        (measured(0.99997), {"pass_rate": 0.9}, [(True, "pass_rate > 0.9999 reaches 0.9")]),
-        ([], {"f1": 0.0}, [(False, "no case was run, so nothing was measured")]),
-        ([broken("a"), not_run("b")], {"f1": 0.0}, [(False, "no case was scored, so nothing was measured")]),
-        (
-            [*half_right(A), result("a", N, variant=B)],
-            {"pass_rate": 0.9},
-            [(True, "[b] pass_rate 1.0000 reaches 0.9"), (False, "[a] pass_rate 0.6250 < 0.9 over 2 cases")],
-        ),
-        (
-            [*half_right(A), broken("a", variant=B)],
-            {"f1": 0.1},
-            [(True, "[a] f1 0.6250 reaches 0.1"), (False, "[b] no case was scored, so nothing was measured")],
-        ),
+        (half_right(), {"pass_rate": 0.625}, ["+ pass_rate 0.6250 reaches 0.625"]),
+        (half_right(), {"pass_rate": 0.9, "f1": 0.5}, ["+ f1 0.6250 reaches 0.5", f"- {BELOW}"]),
+        (half_right(), {"pass_rate": 0.6251}, ["- pass_rate 0.6250 < 0.6251 over 2 cases"]),
+        ([*half_right(), broken("c"), not_run("d")], {"pass_rate": 0.6}, ["+ pass_rate 0.6250 reaches 0.6"]),
+        (measured(0.1), {"pass_rate": 0.1}, ["+ pass_rate 0.1000 reaches 0.1"]),
+        (measured(0.99997), {"pass_rate": 1.0}, ["- pass_rate 0.99997 < 1 over 10 cases"]),
+        (measured(0.99997), {"pass_rate": 0.9}, ["+ pass_rate > 0.9999 reaches 0.9"]),
+        ([], {"f1": 0.0}, ["- no case was run, so nothing was measured"]),
+        ([broken("a"), not_run("b")], {"f1": 0.0}, [f"- {NOTHING}"]),
+        (TWO, {"pass_rate": 0.9}, ["+ [b] pass_rate 1.0000 reaches 0.9", f"- [a] {BELOW}"]),
+        ([*half_right(A), broken("a", variant=B)], {"f1": 0.1}, ["+ [a] f1 0.6250 reaches 0.1", f"- [b] {NOTHING}"]),
     ],
 )
 def test_the_mean_over_cases_of_the_mean_over_repeats_is_held_against_its_bound(results, bounds, found):
-    assert check_suite(results, bounds) == found
+    assert [f"{'+' if passed else '-'} {text}" for passed, text in check_suite(results, bounds)] == found
 
 
 def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():

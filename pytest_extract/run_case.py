@@ -44,7 +44,7 @@ from pytest_extract.core.values import (
 )
 from pytest_extract.core.words import first_of, listed, plural
 from pytest_extract.errors import ExtractError
-from pytest_extract.extraction.call import as_extraction, failure_of
+from pytest_extract.extraction.call import Extraction, as_extraction, failure_of
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
@@ -53,9 +53,8 @@ if TYPE_CHECKING:
     from pytest_extract.core.semantics import Semantics
     from pytest_extract.core.values import Json
     from pytest_extract.documents import Document
-    from pytest_extract.extraction.call import Extraction
 
-Extract = Callable[[int], "Extraction"]
+Extract = Callable[[int], Extraction]
 """Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
 
 
@@ -118,8 +117,9 @@ def run_case(
             stopped = str(stop)
             break
         except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
-            latency_s = time.perf_counter() - begun
-            attempts.append(_declined_or_broken(case, error, index, latency_s, on_error, today))
+            attempts.append(_declined_or_broken(case, error, index, time.perf_counter() - begun, today))
+            if on_error is not None and attempts[-1].outcome is Outcome.ERROR:
+                on_error(error)
         else:
             attempts.append(_scored(case, extraction, index, judge, today))
         passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
@@ -178,41 +178,22 @@ def _outcome(attempts: Sequence[Attempt], plan: RunPlan) -> Outcome:
 
 def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breach]) -> str | None:
     if outcome is Outcome.ERROR:
-        return next((_error_line(attempt.error) for attempt in attempts if attempt.error), None)
+        errors = [attempt.error.splitlines() for attempt in attempts if attempt.error]
+        # the line that has the type: the first, but for a SyntaxError, whose place is above it
+        return next((line for line in errors[0] if line and not line[0].isspace()), errors[0][-1]) if errors else None
     return "; ".join(breach.message for breach in breaches) or None
 
 
-def _error_line(error: str) -> str:
-    """Return the line of an error that has its type: its first, but for a SyntaxError, whose place is above it."""
-    lines = error.splitlines()
-    return next((line for line in lines if line and not line[0].isspace()), lines[-1])
-
-
-def _declined_or_broken(
-    case: Case,
-    error: Exception,
-    index: int,
-    latency_s: float,
-    on_error: Callable[[Exception], None] | None,
-    today: date,
-) -> Attempt:
+def _declined_or_broken(case: Case, error: Exception, index: int, latency_s: float, today: date) -> Attempt:
     """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
     failure = failure_of(error)
     text = str(error) if isinstance(error, ExtractError) else "".join(traceback.format_exception_only(error)).rstrip()
     if failure.kind is FailureKind.EXTRACTOR_ERROR:
-        if on_error is not None:
-            on_error(error)
         return Attempt(index=index, outcome=Outcome.ERROR, error=text, latency_s=latency_s)
-    score = _with_reported_measures(case, case.scorer.failed(case.gold, failure, case.score_options))
-    return Attempt(
-        index=index,
-        outcome=Outcome.FAILED,
-        score=score.record(),
-        error=text,
-        # What a declined call cost is not known; that it was declined is breach enough.
-        breaches=breaches_of(Requirements.of(case, today), score, cost_usd=0.0, latency_s=latency_s),
-        latency_s=latency_s,
-    )
+    # What a declined call cost is not known; that it was declined is breach enough.
+    declined = Extraction(None, failure=failure, cost_usd=0.0, latency_s=latency_s)
+    scored = _scored(case, declined, index, None, today)
+    return replace(scored, outcome=Outcome.FAILED, error=text, cost_usd=None)
 
 
 def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
@@ -224,7 +205,6 @@ def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None,
     if case.gates.grounded and score.unread is None and (ungrounded := _grounded_breaches(case, score)):
         breaches += ungrounded
         outcome = Outcome.ERROR if undecided else Outcome.FAILED
-    usage = extraction.usage
     hint = _shape_hint(case, extraction, score) if breaches else ()
     return Attempt(
         index=index,
@@ -233,7 +213,7 @@ def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None,
         output=extraction.output,
         error=undecided,
         breaches=breaches,
-        usage=usage if isinstance(usage, Usage) else None,
+        usage=extraction.usage if isinstance(extraction.usage, Usage) else None,
         cost_usd=extraction.cost_usd,
         latency_s=extraction.latency_s,
         finish_reason=extraction.finish_reason,
@@ -316,24 +296,9 @@ def _stands_in(document: Document, value: Json) -> bool | None:
     from pytest_extract.documents import DocumentError
     from pytest_extract.documents.evidence import stands_in
 
-    try:
+    with suppress(DocumentError):  # an image has no text
         return stands_in(document, value)
-    except DocumentError:  # an image has no text
-        return None
-
-
-def _undecided_text(results: Iterable[FieldResult]) -> str:
-    """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own.
-
-    That there is no judge is said first and shortly: the run says once what to do about it.
-    """
-    found: dict[str, dict[str, None]] = {}
-    for result in results:
-        found.setdefault(result.reason or "no reason", {})[str(result.path)] = None
-    told = [f"{listed([*paths])}: {reason}" for reason, paths in found.items() if reason != NO_JUDGE]
-    if unjudged := found.get(NO_JUDGE):
-        told = [f"{WITHOUT_JUDGE}{plural(len(unjudged), 'comparison')}: {listed([*unjudged])}", *told]
-    return "; ".join(first_of(told, 3))
+    return None
 
 
 # --- what a score is held against: measures, fields, cost, latency, `absent`, known failures
@@ -368,12 +333,22 @@ def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> S
 def judged(
     bounds: Requirements, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
 ) -> tuple[Outcome, tuple[Breach, ...], str | None]:
-    """Return how one output ends, every bound that it misses, and what nobody decided: then it is an error."""
+    """Return how one output ends, every bound that it misses, and what nobody decided: then it is an error.
+
+    Who did not decide is the judge, or a metric of the project's own. That there is no judge is said first and shortly:
+    the run says once what to do about it.
+    """
     breaches = breaches_of(bounds, score, cost_usd=cost_usd, latency_s=latency_s)
-    undecided = [result for result in (*score.fields, *score.leaves) if result.status is Status.JUDGE_ERROR]
-    if undecided:
-        return Outcome.ERROR, breaches, _undecided_text(undecided)
-    return Outcome.FAILED if breaches else Outcome.PASSED, breaches, None
+    undecided: dict[str, dict[str, None]] = {}
+    for result in (*score.fields, *score.leaves):
+        if result.status is Status.JUDGE_ERROR:
+            undecided.setdefault(result.reason or "no reason", {})[str(result.path)] = None
+    if not undecided:
+        return Outcome.FAILED if breaches else Outcome.PASSED, breaches, None
+    told = [f"{listed([*paths])}: {reason}" for reason, paths in undecided.items() if reason != NO_JUDGE]
+    if unjudged := undecided.get(NO_JUDGE):
+        told = [f"{WITHOUT_JUDGE}{plural(len(unjudged), 'comparison')}: {listed([*unjudged])}", *told]
+    return Outcome.ERROR, breaches, "; ".join(first_of(told, 3))
 
 
 def breaches_of(
@@ -423,12 +398,6 @@ def _cannot_fail(node: Node, bounds: AbstractSet[str], semantics: Semantics) -> 
         case _:
             return False
     return not any((by_pass and threshold > 0) or (by_score and weight > 0) for threshold, weight in own)
-
-
-def cannot_fail_text(patterns: Sequence[str]) -> str:
-    """Name the fields of which no wrong value fails a case."""
-    named = listed([f"`{pattern}`" for pattern in patterns])
-    return f"no wrong value of {plural(len(patterns), 'field')} can fail a case: {named}"
 
 
 def _case_breaches(

@@ -126,8 +126,11 @@ class BulkScorer:
 
     def _identity(self, record: Record) -> dict[str, Any]:
         variant = Variant(**{name: None if record.get(name) is None else _text_of(record[name]) for name in _VARIANT})
-        given = record.get("id")
-        name = _unnamed(record) if given is None or given == "" else _text_of(given)
+        if (given := record.get("id")) is not None and given != "":
+            name = _text_of(given)
+        else:  # named by its content, whatever scores it
+            content = [_text_of(_plain_output(record.get(part))) for part in ("gold", "output", "schema", _UNREADABLE)]
+            name = f"no-id-{text_digest(json.dumps(content))[:12]}"
         nodeid = f"{self.name}::{name}" + (f"[{variant.label}]" if variant.label else "")
         return {"nodeid": nodeid, "case_id": name, "file": self.name, "variant": variant}
 
@@ -162,7 +165,7 @@ class BulkScorer:
             output=_plain_output(record["output"]),
             error=error,
             breaches=breaches,
-            finish_reason=record.get("finish_reason"),
+            finish_reason=options.finish_reason,
             notes=(*score.wrapped.values(), *score.notes),
         )
         shape = scorer.shape_of(gold)
@@ -186,9 +189,8 @@ class BulkScorer:
         options = self.options
         if options is None and self.scorer is not None:
             options = {name: value for name, value in self.scorer.source.items() if name != "schema"}
-        if isinstance(schema, str):
-            schema = _value_of("schema", schema)
-        scorer = compile_schema(schema, **(options or {}))
+        given = _value_of("schema", schema) if isinstance(schema, str) else schema
+        scorer = compile_schema(given, **(options or {}))
         self._check_fields(scorer)
         return scorer
 
@@ -206,12 +208,6 @@ _VARIANT: Final = ("model", "prompt", "revision")
 def _text_of(given: object) -> str:
     """Write what names a record: a frame holds whole numbers as floats where some row has none."""
     return str(int(given) if isinstance(given, float) and given.is_integer() else given)
-
-
-def _unnamed(record: Record) -> str:
-    """Name a record without an id by its content: the name is the same whatever scores it."""
-    content = [_text_of(_plain_output(record.get(name))) for name in ("gold", "output", "schema", _UNREADABLE)]
-    return f"no-id-{text_digest(json.dumps(content))[:12]}"
 
 
 def _value_of(name: str, given: Json) -> Json:
@@ -322,11 +318,9 @@ def read_table(path: Path | str) -> Iterator[Record]:
                 names = [name for name in file.schema_arrow.names if name in COLUMNS]
                 for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
                     yield from _records_in(batch)
-            return
-        with open_regular(path, MOST_BULK_BYTES) as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _record_of(line, number)
+        else:
+            with open_regular(path, MOST_BULK_BYTES) as lines:
+                yield from (_record_of(line, number) for number, line in enumerate(lines, start=1) if line.strip())
     except (OSError, ValueError, ConfigError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
 
@@ -334,11 +328,12 @@ def read_table(path: Path | str) -> Iterator[Record]:
 def _record_of(line: bytes, number: int) -> Record:
     try:
         record = json.loads(line)
+        if isinstance(record, dict):
+            return {name: record[name] for name in COLUMNS if name in record}
+        why = f"no JSON object, but {short_repr(record)}"
     except (ValueError, RecursionError) as error:
-        return {"id": f"line {number}", _UNREADABLE: f"line {number} is no JSON: {error}"}
-    if not isinstance(record, dict):
-        return {"id": f"line {number}", _UNREADABLE: f"line {number} is no JSON object, but {short_repr(record)}"}
-    return {name: record[name] for name in COLUMNS if name in record}
+        why = f"no JSON: {error}"
+    return {"id": f"line {number}", _UNREADABLE: f"line {number} is {why}"}
 
 
 # --- worker processes
@@ -356,7 +351,11 @@ def _score_chunk(message: bytes, records: Sequence[Record]) -> list[CaseResult]:
 
 def _in_processes(scorer: BulkScorer, records: Iterable[Record], workers: int) -> Iterator[CaseResult]:
     """Yield the results of records in order; at most three chunks a worker are read ahead."""
-    message = _pickled(scorer)
+    try:
+        message = pickle.dumps(scorer)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
+        raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error
     remaining = iter(records)
     chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
     while True:
@@ -409,11 +408,3 @@ def _pool(workers: int) -> ProcessPoolExecutor:
             'calls below `if __name__ == "__main__":`, as the documentation of multiprocessing says'
         ) from error
     return pool
-
-
-def _pickled(scorer: BulkScorer) -> bytes:
-    try:
-        return pickle.dumps(scorer)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
-        raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error

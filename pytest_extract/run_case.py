@@ -19,10 +19,12 @@ from itertools import chain
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant, decided
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant, count_accepted, decided
 from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node, Program, Skip, Union
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
+from pytest_extract.core.measures import accepted_measures, citation_measures, count_leaves, field_measures
+from pytest_extract.core.measures.published import PAPER_MEASURES
 from pytest_extract.core.results import (
     WRONG,
     FailureKind,
@@ -43,6 +45,7 @@ from pytest_extract.core.values import (
     text_digest,
 )
 from pytest_extract.core.words import first_of, listed, plural
+from pytest_extract.documents import Document, DocumentError
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import Extraction, as_extraction, failure_of
 
@@ -52,7 +55,6 @@ if TYPE_CHECKING:
     from pytest_extract.core.scorer import Score
     from pytest_extract.core.semantics import Semantics
     from pytest_extract.core.values import Json
-    from pytest_extract.documents import Document
 
 Extract = Callable[[int], Extraction]
 """Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
@@ -154,9 +156,14 @@ def run_case(
 
 
 def keys_in_result(case: Case) -> dict[str, Any]:
-    """Return the keys of a case that its result shows as they are: the fields that both types have."""
-    names = CaseResult.__dataclass_fields__.keys() & case.__dataclass_fields__.keys()
-    return {name: getattr(case, name) for name in names - {"uncompared"}}  # a result has only its places
+    """Return the keys of a case that its result shows as they are."""
+    return _shared(case, CaseResult, "uncompared")  # a result has only its places
+
+
+def _shared(given: Any, wanted: Any, but: str) -> dict[str, Any]:
+    """Return what a value of another type has it in common with: the fields that both types have, but for one."""
+    names = given.__dataclass_fields__.keys() & wanted.__dataclass_fields__.keys()
+    return {name: getattr(given, name) for name in names - {but}}
 
 
 def digests_of(case: Case) -> dict[str, str]:
@@ -197,8 +204,7 @@ def _declined_or_broken(case: Case, error: Exception, index: int, latency_s: flo
 
 
 def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
-    cites = case.confidence is not None or extraction.citations is not None
-    score = _with_reported_measures(case, score_extraction(case, extraction, judge), may_cite=cites)
+    score = _with_reported_measures(case, score_extraction(case, extraction, judge))
     outcome, breaches, undecided = judged(
         Requirements.of(case, today), score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s
     )
@@ -210,20 +216,10 @@ def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None,
         index=index,
         outcome=outcome,
         score=score.record(partial(_stands_in, case.document)),
-        output=extraction.output,
         error=undecided,
         breaches=breaches,
-        usage=extraction.usage if isinstance(extraction.usage, Usage) else None,
-        cost_usd=extraction.cost_usd,
-        latency_s=extraction.latency_s,
-        finish_reason=extraction.finish_reason,
-        build=extraction.build,
-        recorded=extraction.recorded,
-        other_code=extraction.other_code,
-        adjustments=extraction.adjustments,
+        **_shared(extraction, Attempt, "notes"),
         notes=(*extraction.notes, *score.wrapped.values(), *score.notes, *hint),
-        confidence=extraction.confidence,
-        citations=extraction.citations,
     )
 
 
@@ -237,22 +233,16 @@ def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) ->
     return case.scorer.score_text(case.gold, extraction.output, options)
 
 
-def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False) -> Score:
+def _with_reported_measures(case: Case, score: Score) -> Score:
     """Add the measures over what the extractor reports beside its values, where the case asks for them."""
     if case.auto_accept is not None:
-        from pytest_extract.core.case_result import count_accepted
-        from pytest_extract.core.measures import accepted_measures
-
-        score = score.with_measures(
-            accepted_measures(count_accepted(score.leaves, case.auto_accept, usable=score.gates.structural))
-        )
+        accepted = count_accepted(score.leaves, case.auto_accept, usable=score.gates.structural)
+        score = score.with_measures(accepted_measures(accepted))
     score = with_bounded_measures(score, case.gold, case.thresholds)
-    cited = may_cite and any(leaf.citations for leaf in score.leaves)
+    cited = any(leaf.citations for leaf in score.leaves)
     if not (cited or case.gates.grounded or "grounded_rate" in case.thresholds.measures) or score.unread is not None:
         return score
     from pytest_extract.citations import count_citations, grounded_rate
-    from pytest_extract.core.measures import citation_measures
-    from pytest_extract.documents import DocumentError
 
     found: dict[str, float] = {}
     with suppress(DocumentError):  # a scan has no text, and citations where the case says where its values stand
@@ -265,7 +255,6 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
 def _grounded_breaches(case: Case, score: Score) -> tuple[Breach, ...]:
     """Return a breach of the gate `grounded` for the extracted values that stand nowhere in the document."""
     from pytest_extract.citations import ungrounded
-    from pytest_extract.documents import DocumentError
 
     try:
         found = ungrounded(case.document, score.leaves, case.gates.grounded)
@@ -293,7 +282,6 @@ def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, 
 
 def _stands_in(document: Document, value: Json) -> bool | None:
     """Whether a value stands in the document; None where that cannot be said."""
-    from pytest_extract.documents import DocumentError
     from pytest_extract.documents.evidence import stands_in
 
     with suppress(DocumentError):  # an image has no text
@@ -323,8 +311,6 @@ class Requirements:
 
 def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> Score:
     """Add the measures of papers that have a bound: they take long, so no other score has them."""
-    from pytest_extract.core.measures.published import PAPER_MEASURES
-
     unread = score.unread is not None or score.extracted is MISSING
     asked = PAPER_MEASURES.keys() & thresholds.measures.keys()
     return score.with_measures({name: 0.0 if unread else PAPER_MEASURES[name](gold, score.extracted) for name in asked})
@@ -469,8 +455,6 @@ def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
     """Return the score's measures; those over field and leaf results leave known failures out."""
     if not known or score.unread is not None or not score.gates.structural:
         return score.measures
-    from pytest_extract.core.measures import field_measures
-
     fields, leaves = results_without(score, known)
     return {**score.measures, **field_measures(fields, leaves, vacuous=score.vacuous)}
 
@@ -492,8 +476,6 @@ def _rescore_array(field: FieldResult, leaves: Sequence[FieldResult], excused: S
     size = len(field.path)
     if field.passed or not any(leaf.path[:size] == field.path and len(leaf.path) > size for leaf in excused):
         return field
-    from pytest_extract.core.measures import count_leaves
-
     inside = [leaf for leaf in leaves if leaf.path[:size] == field.path]
     if any(leaf.status in WRONG for leaf in inside):
         return field._replace(score=count_leaves(inside).f1)

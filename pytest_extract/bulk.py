@@ -34,14 +34,7 @@ from pytest_extract.redact import clean_message
 from pytest_extract.results import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, write_results
 from pytest_extract.run_case import Requirements, judged, with_bounded_measures
 
-__all__ = [
-    "BulkScorer",
-    "read_table",
-    "result_schema",
-    "score_records",
-    "score_table",
-    "table_of",
-]
+__all__ = ["BulkScorer", "read_table", "result_schema", "score_records", "score_table", "table_of"]
 
 Record: TypeAlias = Mapping[str, Json]
 CHUNK: Final = 100
@@ -141,9 +134,7 @@ class BulkScorer:
             if name not in record:
                 raise ConfigError(f"the record has no {name!r}; it has {', '.join(map(repr, record)) or 'nothing'}")
         options = replace(
-            self._options,
-            modality=record.get("modality") or self.modality,
-            finish_reason=record.get("finish_reason"),
+            self._options, modality=record.get("modality") or self.modality, finish_reason=record.get("finish_reason")
         )
         tags = _value_of("tags", record.get("tags"))
         if not isinstance(tags, Mapping | None):
@@ -265,8 +256,36 @@ def score_records(scorer: BulkScorer, records: Iterable[Record], *, workers: int
     arguments.count("workers", workers)
     if workers is None:
         yield from map(scorer.score, records)
-    else:
-        yield from _in_processes(scorer, records, workers)
+        return
+    try:
+        message = pickle.dumps(scorer)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
+        raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error
+    remaining = iter(records)
+    chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
+    while True:
+        sent: deque[list[Record]] = deque()
+        found: deque[Future[list[CaseResult]]] = deque()
+        with _pool(workers) as pool:
+            try:
+                for chunk in chunks:
+                    sent.append(chunk)  # kept first: the pool may end at the moment that takes it
+                    found.append(pool.submit(_score_chunk, message, chunk))
+                    if len(found) > 2 * workers:
+                        yield from found.popleft().result()
+                        sent.popleft()
+                while found:
+                    yield from found.popleft().result()
+                    sent.popleft()
+            except BrokenProcessPool:
+                pass  # one of these kills its process, and all of the pool end with it
+            else:
+                return
+            finally:
+                pool.shutdown(cancel_futures=True)
+        for chunk in sent:
+            yield from _alone(scorer, chunk, message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,11 +303,7 @@ class BulkTotals:
 
 
 def score_table(
-    scorer: BulkScorer,
-    source: Path | str,
-    target: Path | str,
-    *,
-    workers: int | None = None,
+    scorer: BulkScorer, source: Path | str, target: Path | str, *, workers: int | None = None
 ) -> BulkTotals:
     """Score the records of a Parquet or JSONL file, and write the results file, as Parquet by its name.
 
@@ -347,39 +362,6 @@ def _unpickled(message: bytes) -> BulkScorer:
 
 def _score_chunk(message: bytes, records: Sequence[Record]) -> list[CaseResult]:
     return [*map(_unpickled(message).score, records)]
-
-
-def _in_processes(scorer: BulkScorer, records: Iterable[Record], workers: int) -> Iterator[CaseResult]:
-    """Yield the results of records in order; at most three chunks a worker are read ahead."""
-    try:
-        message = pickle.dumps(scorer)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
-        raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error
-    remaining = iter(records)
-    chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
-    while True:
-        sent: deque[list[Record]] = deque()
-        found: deque[Future[list[CaseResult]]] = deque()
-        with _pool(workers) as pool:
-            try:
-                for chunk in chunks:
-                    sent.append(chunk)  # kept first: the pool may end at the moment that takes it
-                    found.append(pool.submit(_score_chunk, message, chunk))
-                    if len(found) > 2 * workers:
-                        yield from found.popleft().result()
-                        sent.popleft()
-                while found:
-                    yield from found.popleft().result()
-                    sent.popleft()
-            except BrokenProcessPool:
-                pass  # one of these kills its process, and all of the pool end with it
-            else:
-                return
-            finally:
-                pool.shutdown(cancel_futures=True)
-        for chunk in sent:
-            yield from _alone(scorer, chunk, message)
 
 
 def _alone(scorer: BulkScorer, records: Sequence[Record], message: bytes) -> Iterator[CaseResult]:

@@ -195,11 +195,9 @@ def _changed(value: Json, change: Callable[[str], Json], secret_names: re.Patter
         return value
     changed: dict[Json, Json] = {}
     for key, item in value.items():
-        if secret_names and _is_secret_member(key, item, secret_names):
-            item = Secret("value of a secret's name", item).mark  # noqa: PLW2901
-        else:
-            item = _changed(item, change, secret_names)  # noqa: PLW2901
-        changed[change(key) if isinstance(key, str) else key] = item
+        is_secret = secret_names is not None and _is_secret_member(key, item, secret_names)
+        new = Secret("value of a secret's name", item).mark if is_secret else _changed(item, change, secret_names)
+        changed[change(key) if isinstance(key, str) else key] = new
     return changed
 
 
@@ -235,16 +233,10 @@ def find_secrets_of_process(allowed: Iterable[str] | None = None) -> Secrets:
         known = _current or NOTHING_KNOWN
         if allowed is not None:
             known = replace(known, allowed=frozenset(allowed))
-        _current = known.with_environ(_environ())
-        return _current
-
-
-def _environ() -> dict[str, str]:
-    while True:
-        try:
-            return dict(os.environ)
-        except (KeyError, RuntimeError):  # a thread of the user's has just changed it
-            continue
+        while True:
+            with suppress(KeyError, RuntimeError):  # a thread of the user's has just changed it
+                _current = known.with_environ(dict(os.environ))
+                return _current
 
 
 def _secret_parts(name: str, text: str) -> list[str]:

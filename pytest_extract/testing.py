@@ -54,12 +54,7 @@ class Gold:
     __hash__ = None  # type: ignore[assignment]  # equal to many different things
 
     def __init__(
-        self,
-        value: Json,
-        *,
-        schema: Json,
-        thresholds: Mapping[str, Any] | None = None,
-        **keywords: Unpack[Keywords],
+        self, value: Json, *, schema: Json, thresholds: Mapping[str, Any] | None = None, **keywords: Unpack[Keywords]
     ) -> None:
         from pytest_extract.cases.model import Thresholds, checked_argument
         from pytest_extract.cases.schemas import field_problem, schema_problems

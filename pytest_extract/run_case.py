@@ -108,6 +108,7 @@ def run_case(
     """
     plan = plan or plan_of(case)
     today = today or date.today()  # noqa: DTZ011  # a known failure ends with the day where the suite runs
+    bounds = Requirements.of(case, today)
     started = time.perf_counter()
     attempts: list[Attempt] = []
     stopped = None
@@ -119,11 +120,11 @@ def run_case(
             stopped = str(stop)
             break
         except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
-            attempts.append(_declined_or_broken(case, error, index, time.perf_counter() - begun, today))
+            attempts.append(_declined_or_broken(case, bounds, error, index, time.perf_counter() - begun))
             if on_error is not None and attempts[-1].outcome is Outcome.ERROR:
                 on_error(error)
         else:
-            attempts.append(_scored(case, extraction, index, judge, today))
+            attempts.append(_scored(case, bounds, extraction, index, judge))
         passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
         if not plan.to_the_end and decided(passed, len(attempts) - passed, plan.needed, plan.of):
             break
@@ -147,7 +148,7 @@ def run_case(
         shape=shape.to_dict() | ({} if (pages := case.document.pages_read) is None else {"pages": pages}),
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         cannot_fail=cannot_fail(case.scorer.program, case.thresholds),
-        known=known_patterns(case, today),
+        known=bounds.known,
         enumerations=tuple(sorted(case.scorer.enumerations)),
         prompt_file="" if case.prompt is None else os.path.relpath(case.prompt.path, case.path.parent),
         duration_s=time.perf_counter() - started,
@@ -191,7 +192,7 @@ def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breac
     return "; ".join(breach.message for breach in breaches) or None
 
 
-def _declined_or_broken(case: Case, error: Exception, index: int, latency_s: float, today: date) -> Attempt:
+def _declined_or_broken(case: Case, bounds: Requirements, error: Exception, index: int, latency_s: float) -> Attempt:
     """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
     failure = failure_of(error)
     text = str(error) if isinstance(error, ExtractError) else "".join(traceback.format_exception_only(error)).rstrip()
@@ -199,15 +200,13 @@ def _declined_or_broken(case: Case, error: Exception, index: int, latency_s: flo
         return Attempt(index=index, outcome=Outcome.ERROR, error=text, latency_s=latency_s)
     # What a declined call cost is not known; that it was declined is breach enough.
     declined = Extraction(None, failure=failure, cost_usd=0.0, latency_s=latency_s)
-    scored = _scored(case, declined, index, None, today)
+    scored = _scored(case, bounds, declined, index, None)
     return replace(scored, outcome=Outcome.FAILED, error=text, cost_usd=None)
 
 
-def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
+def _scored(case: Case, bounds: Requirements, extraction: Extraction, index: int, judge: Judge | None) -> Attempt:
     score = _with_reported_measures(case, score_extraction(case, extraction, judge))
-    outcome, breaches, undecided = judged(
-        Requirements.of(case, today), score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s
-    )
+    outcome, breaches, undecided = judged(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
     if case.gates.grounded and score.unread is None and (ungrounded := _grounded_breaches(case, score)):
         breaches += ungrounded
         outcome = Outcome.ERROR if undecided else Outcome.FAILED
@@ -298,15 +297,14 @@ class Requirements:
 
     thresholds: Thresholds
     absent: Mapping[str, str]
-    known: Sequence[str] = ()
+    known: tuple[str, ...] = ()
     rules: bool | None = None
 
     @classmethod
     def of(cls, case: Case, today: date) -> Requirements:
         """Take the bounds of a case; a known failure that has expired excuses nothing."""
-        return cls(
-            thresholds=case.thresholds, absent=case.absent, known=known_patterns(case, today), rules=case.gates.rules
-        )
+        known = tuple(known.path for known in case.known_failures if not known.expired(today))
+        return cls(thresholds=case.thresholds, absent=case.absent, known=known, rules=case.gates.rules)
 
 
 def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> Score:
@@ -405,11 +403,6 @@ def _case_breaches(
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
     message = f"{passed} of {len(attempts)} repeats passed, {plan.needed} of {plan.of} needed"
     return (Breach(what="repeat", message=message, bound=plan.needed, value=passed), *expired)
-
-
-def known_patterns(case: Case, today: date) -> tuple[str, ...]:
-    """Places of the known failures that have not expired."""
-    return tuple(known.path for known in case.known_failures if not known.expired(today))
 
 
 def _measure_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:

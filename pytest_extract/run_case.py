@@ -128,10 +128,7 @@ def run_case(
         passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
         if not plan.to_the_end and decided(passed, len(attempts) - passed, plan.needed, plan.of):
             break
-    outcome = Outcome.NOT_RUN if stopped is not None else _outcome(attempts, plan)
-    breaches = _case_breaches(case, attempts, plan, outcome, today)
-    if breaches and outcome is Outcome.PASSED:
-        outcome = Outcome.FAILED
+    outcome, breaches, why = _verdict(case, attempts, plan, stopped, today)
     shape = case.scorer.shape_of(case.gold)
     return CaseResult(
         nodeid=nodeid,
@@ -142,7 +139,7 @@ def run_case(
         attempts=tuple(attempts),
         breaches=breaches,
         needed=plan.needed,
-        why=stopped or _why(outcome, attempts, breaches),
+        why=why,
         digests=digests_of(case),
         complexity=complexity_of(case.tags, shape),
         shape=shape.to_dict() | ({} if (pages := case.document.pages_read) is None else {"pages": pages}),
@@ -174,22 +171,37 @@ def digests_of(case: Case) -> dict[str, str]:
     return digests | ({"prompt": case.prompt.sha256} if case.prompt is not None else {})
 
 
-def _outcome(attempts: Sequence[Attempt], plan: RunPlan) -> Outcome:
-    """Repeats in error decide nothing: a case is an error when, had they passed, it could have passed."""
+def _verdict(
+    case: Case, attempts: Sequence[Attempt], plan: RunPlan, stopped: str | None, today: date
+) -> tuple[Outcome, tuple[Breach, ...], str | None]:
+    """Return how a case ends, what it misses (the bounds of its only attempt, or repeats; excuses that ended), and why.
+
+    Repeats in error decide nothing: a case is an error when, had they passed, it could have passed.
+    """
+    if stopped is not None:
+        return Outcome.NOT_RUN, (), stopped or None
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
-    errors = sum(attempt.outcome is Outcome.ERROR for attempt in attempts)
-    if passed >= plan.needed:
-        return Outcome.PASSED
-    unused = plan.of - len(attempts)
-    return Outcome.ERROR if errors and passed + errors + unused >= plan.needed else Outcome.FAILED
-
-
-def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breach]) -> str | None:
-    if outcome is Outcome.ERROR:
-        errors = [attempt.error.splitlines() for attempt in attempts if attempt.error]
+    failed = sum(attempt.outcome is Outcome.FAILED for attempt in attempts)
+    if passed < plan.needed <= plan.of - failed:
+        lines = next((attempt.error.splitlines() for attempt in attempts if attempt.error), [""])
         # the line that has the type: the first, but for a SyntaxError, whose place is above it
-        return next((line for line in errors[0] if line and not line[0].isspace()), errors[0][-1]) if errors else None
-    return "; ".join(breach.message for breach in breaches) or None
+        why = next((line for line in lines if line and not line[0].isspace()), lines[-1])
+        return Outcome.ERROR, (), why or None
+    breaches = () if passed >= plan.needed else attempts[0].breaches
+    if passed < plan.needed and plan.of > 1:
+        message = f"{passed} of {len(attempts)} repeats passed, {plan.needed} of {plan.of} needed"
+        breaches = (Breach(what="repeat", message=message, bound=plan.needed, value=passed),)
+    breaches += tuple(
+        Breach(
+            what=f"known_failures.{known.path}",
+            message=f"known failure {known.path} expired on {known.until}{': ' * bool(known.reason)}{known.reason}",
+        )
+        for known in case.known_failures
+        if known.expired(today)
+    )
+    is_passed = passed >= plan.needed and not breaches
+    told = "; ".join(breach.message for breach in breaches) or None
+    return Outcome.PASSED if is_passed else Outcome.FAILED, breaches, told
 
 
 def _declined_or_broken(case: Case, bounds: Requirements, error: Exception, index: int, latency_s: float) -> Attempt:
@@ -382,27 +394,6 @@ def _cannot_fail(node: Node, bounds: AbstractSet[str], semantics: Semantics) -> 
         case _:
             return False
     return not any((by_pass and threshold > 0) or (by_score and weight > 0) for threshold, weight in own)
-
-
-def _case_breaches(
-    case: Case, attempts: Sequence[Attempt], plan: RunPlan, outcome: Outcome, today: date
-) -> tuple[Breach, ...]:
-    """Return what a case misses: the bounds of its only attempt, or the number of repeats; and expired excuses."""
-    expired = tuple(
-        Breach(
-            what=f"known_failures.{known.path}",
-            message=f"known failure {known.path} expired on {known.until}{': ' * bool(known.reason)}{known.reason}",
-        )
-        for known in case.known_failures
-        if known.expired(today)
-    )
-    if outcome is not Outcome.FAILED:
-        return expired if outcome is Outcome.PASSED else ()
-    if plan.of == 1:
-        return (*attempts[0].breaches, *expired)
-    passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
-    message = f"{passed} of {len(attempts)} repeats passed, {plan.needed} of {plan.of} needed"
-    return (Breach(what="repeat", message=message, bound=plan.needed, value=passed), *expired)
 
 
 def _measure_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:

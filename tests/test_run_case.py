@@ -10,6 +10,7 @@ import pytest
 from pytest_extract.cases.load import load_cases
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.results import Failure, FailureKind, JudgeAnswer
+from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.results import dump_result, load_result
 from pytest_extract.run_case import NotRun, RunPlan, plan_of, run_case
@@ -126,8 +127,9 @@ QUEUE_DOWN = Failure(kind=FailureKind.EXTRACTOR_ERROR, message="the queue was do
         (SyntaxError("invalid syntax", ("f.py", 1, 1, "a b")), "SyntaxError: invalid syntax"),
         (KeyError(""), "KeyError: ''"),
         (RuntimeError(), "RuntimeError"),
+        (ConfigError(""), None),
     ],
-    ids=["no-json", "failure", "exception", "json", "note", "syntax", "key", "bare"],
+    ids=["no-json", "failure", "exception", "json", "note", "syntax", "key", "bare", "empty"],
 )
 def test_what_breaks_a_case_is_handed_over_and_named(run, output, why):
     caught = []

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.semantics import Semantics
     from pytest_extract.core.values import Json
 
+Results = Sequence[FieldResult]
 Extract = Callable[[int], Extraction]
 """Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
 
@@ -351,9 +352,10 @@ def breaches_of(
     bounds: Requirements, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
 ) -> tuple[Breach, ...]:
     """Return every bound that one output misses: measures, fields, `absent`, rules, cost and time."""
+    fields, leaves = results_without(score, bounds.known)
     return (
-        *_measure_breaches(bounds, score),
-        *_field_breaches(bounds, score),
+        *_measure_breaches(bounds, score, fields, leaves),
+        *_field_breaches(bounds, score, fields, leaves),
         *_absent_breaches(bounds, score),
         *_rule_breaches(bounds, score),
         *_cost_breaches(bounds.thresholds, cost_usd, latency_s),
@@ -396,8 +398,10 @@ def _cannot_fail(node: Node, bounds: AbstractSet[str], semantics: Semantics) -> 
     return not any((by_pass and threshold > 0) or (by_score and weight > 0) for threshold, weight in own)
 
 
-def _measure_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
-    values = measures_without(score, bounds.known)
+def _measure_breaches(bounds: Requirements, score: Score, fields: Results, leaves: Results) -> Iterable[Breach]:
+    values = score.measures
+    if bounds.known and score.unread is None and score.gates.structural:
+        values = {**values, **field_measures(fields, leaves, vacuous=score.vacuous)}
     for name, bound in bounds.thresholds.measures.items():
         value = values.get(name)
         if value is None:
@@ -407,7 +411,7 @@ def _measure_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
             )
             yield Breach(what=name, message=message, bound=bound)
         elif value < bound - ROUNDING:
-            message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, bounds.known)
+            message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, fields)
             yield Breach(what=name, message=message, bound=bound, value=value)
 
 
@@ -420,14 +424,13 @@ def _gap_text(gap: float) -> str:
     return format(Decimal(f"{gap:.3g}"), "f")
 
 
-def _shortfall_detail(name: str, score: Score, known: Sequence[str]) -> str:
+def _shortfall_detail(name: str, score: Score, fields: Results) -> str:
     if score.unread is not None:
         return f": {score.unread.kind}"
     if not score.gates.structural:
         return f": the {score.gates.failed[0].name} gate failed"
     if name != "pass_rate":
         return ""
-    fields, _ = results_without(score, known)
     evaluated = [result for result in fields if result.status is not Status.SKIPPED]
     passed = sum(result.passed for result in evaluated)
     empty = sum(result.passed_empty for result in evaluated)
@@ -435,17 +438,7 @@ def _shortfall_detail(name: str, score: Score, known: Sequence[str]) -> str:
     return f": {passed:,} of {plural(len(evaluated), 'field')} passed{by_emptiness}"
 
 
-def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
-    """Return the score's measures; those over field and leaf results leave known failures out."""
-    if not known or score.unread is not None or not score.gates.structural:
-        return score.measures
-    fields, leaves = results_without(score, known)
-    return {**score.measures, **field_measures(fields, leaves, vacuous=score.vacuous)}
-
-
-def results_without(
-    score: Score | ScoreRecord, known: Sequence[str]
-) -> tuple[Sequence[FieldResult], Sequence[FieldResult]]:
+def results_without(score: Score | ScoreRecord, known: Sequence[str]) -> tuple[Results, Results]:
     """Return field and leaf results without known failures; an array counts by its leaves that are left."""
     if not known:
         return score.fields, score.leaves
@@ -455,7 +448,7 @@ def results_without(
     return fields, leaves
 
 
-def _rescore_array(field: FieldResult, leaves: Sequence[FieldResult], excused: Sequence[FieldResult]) -> FieldResult:
+def _rescore_array(field: FieldResult, leaves: Results, excused: Results) -> FieldResult:
     """Score an array again from the leaves inside it that no known failure covers; other fields stay."""
     size = len(field.path)
     if field.passed or not any(leaf.path[:size] == field.path and len(leaf.path) > size for leaf in excused):
@@ -466,10 +459,9 @@ def _rescore_array(field: FieldResult, leaves: Sequence[FieldResult], excused: S
     return field._replace(score=1.0, passed=True, status=Status.MATCH)
 
 
-def _field_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
+def _field_breaches(bounds: Requirements, score: Score, fields: Results, leaves: Results) -> Iterable[Breach]:
     if not bounds.thresholds.fields:
         return
-    fields, leaves = results_without(score, bounds.known)
     results = {(result.path, result.metric): result for result in (*fields, *leaves)}.values()  # a leaf may be a field
     for place, bound in bounds.thresholds.fields.items():
         scores = [

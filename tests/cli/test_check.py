@@ -19,6 +19,8 @@ STRING = {"type": "string"}
 ROWS = {"type": "array", "items": {"type": "object", "properties": {"sku": STRING}}}
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}, "notes": STRING, "rows": ROWS}}
 ONE = "1 good case in 1 file, no mistake"
+EMPTY = "the gold has no value, so that only an invented one"
+REQUIRED = {"schema": SCHEMA | {"required": ["rows"]}, "thresholds": {"required_key_recall": 1}}
 INVOICE = "ACME GmbH, Berlin, 2 August 2024\nTotal due: 1,109.00 EUR\n"
 
 
@@ -58,9 +60,7 @@ def test_mistakes_are_told_with_their_places(check):
 
 
 def test_mistakes_of_a_shared_schema_are_told_once_with_their_places(check):
-    text = (
-        '{"type": "object",\n "properteis": {"v": {"type": "string"}},\n "properties": {"total": {"x-eval-metric": 1}}}'
-    )
+    text = '{"type": "object",\n "properteis": {"v": {}},\n "properties": {"total": {"x-eval-metric": 1}}}'
     write({"s.schema.json": text})
     ended = check({}, {})
     at = "s.schema.json:%s: the schema at /%s: no %s"
@@ -100,24 +100,14 @@ IDLE = STRING | {"evaluation_config": {"metric_id": "string_exact", "threshold":
         ({"thresholds": {"pass_rate": 0}}, "an output without any JSON passes"),
         ({"thresholds": {"fields": {"total": 0}}}, "an output without any JSON passes"),
         ({"thresholds": {"json_parse": 1}}, "cannot fail on missing values: the output {} passes"),
-        (
-            {
-                "schema": {**SCHEMA, "required": ["rows"]},
-                "gates": {"schema": False},
-                "thresholds": {"required_key_recall": 1},
-            },
-            "no output can pass, as the gold itself fails: required_key_recall",
-        ),
+        (REQUIRED | {"gates": {"schema": False}}, "no output can pass, as the gold itself fails: required_key_recall"),
         (
             {"gold": {"total": 1, "notes": "x", "extra": 2}, "semantics": "extract-bench"},
             "1 of 3 gold values are compared with nothing: `extra` (1)",
         ),
-        ({"gold": {}}, "the gold has no value, so that only an invented one"),
-        ({"gold": {"notes": "", "rows": []}}, "the gold has no value, so that only an invented one"),
-        (
-            {"gold": {"notes": None}, "schema": schema_of(notes={"type": ["string", "null"]})},
-            "the gold has no value, so that only an invented one",
-        ),
+        ({"gold": {}}, EMPTY),
+        ({"gold": {"notes": "", "rows": []}}, EMPTY),
+        ({"gold": {"notes": None}, "schema": schema_of(notes={"type": ["string", "null"]})}, EMPTY),
         ({"gold": {}, "absent": {"$": "must"}}, None),
         ({"gold": {"rows": []}, "absent": {"rows": "must"}}, None),
     ],
@@ -172,20 +162,13 @@ def test_a_name_that_a_published_system_does_not_have_is_told(check, run):
     )
     code = "from pytest_extract import extend\n@extend.metric()\ndef date(gold, extracted):\n    return True\n"
     write({"own_names.py": code})
-    assert check(
-        {"schema": schema_of(due=date), "gold": {"due": "2026-01-02"}}, options="--extensions own_names"
-    ).lines == [ONE]
+    own = {"schema": schema_of(due=date), "gold": {"due": "2026-01-02"}}
+    assert check(own, options="--extensions own_names").lines == [ONE]
 
 
 def test_check_knows_the_metrics_of_a_project(check):
-    write(
-        {
-            "mine.py": "from pytest_extract import BoundMetric, Extensions, MetricSpec\n"
-            "make = lambda params, semantics: BoundMetric(name='my_metric', compare=lambda g, e: float(g == e))\n"
-            "extensions = Extensions(metrics={'my_metric': MetricSpec(name='my_metric', make=make, doc='Mine.')})\n"
-            "other = 5\n"
-        }
-    )
+    code = "from pytest_extract import Extensions, extend\n@extend.metric()\ndef my_metric(gold, extracted):\n    return 1\n"
+    write({"mine.py": f"{code}extensions = Extensions.of(my_metric)\nother = 5\n"})
     case = {"schema": schema_of(a={"x-eval-compare": "my_metric"}), "gold": {"a": "x"}}
     assert "my_metric" in check(case).out
     assert check(case, options="--extensions mine:extensions").status == 0
@@ -204,13 +187,11 @@ def test_keys_that_do_not_tell_rows_apart_are_found_where_they_stand(check):
 def test_one_document_with_two_golds_is_a_mistake_and_twice_with_one_a_warning(check):
     same = {"text": "same"}
     ended = check(same, same, same | {"question": "which?"})
-    assert (ended.status, ended.lines) == (
-        1,
-        [
-            "c1.gold.json:2:11: the document is that of c0 (c0.extract.yaml:1), whose gold has 0 here, not 1",
-            "3 good cases in 3 files, 1 mistake",
-        ],
-    )
+    assert ended.status == 1
+    assert ended.lines == [
+        "c1.gold.json:2:11: the document is that of c0 (c0.extract.yaml:1), whose gold has 0 here, not 1",
+        "3 good cases in 3 files, 1 mistake",
+    ]
     twice = [same | {"gold": {"total": 5}}, same | {"gold": {"total": 5}}]
     ended = check(*twice)
     assert (ended.status, check(*twice, options="--strict").status) == (0, 1)
@@ -300,6 +281,7 @@ LENIENT = {
     "rows[].sku": "3 of 4: another digit, cut in half, another text",
     "rows[].qty": f"4 of 5: {NUMBER}",
 }
+FUZZY = {"metric": "fuzzy", "threshold": 0.5}
 BOUND, METRIC = "`thresholds: {fields: {", "a stricter metric in the schema or in `overrides` would fail them"
 
 
@@ -308,11 +290,7 @@ BOUND, METRIC = "`thresholds: {fields: {", "a stricter metric in the schema or i
     [
         ({}, {}, ""),  # strict metrics and thresholds let no change pass
         ({"overrides": {"vendor": "skip"}}, {}, ""),
-        (
-            {"overrides": {"vendor": {"metric": "fuzzy", "threshold": 0.5}}},
-            {"vendor": "2 of 4: cut in half, a word lost"},
-            METRIC,
-        ),
+        ({"overrides": {"vendor": FUZZY}}, {"vendor": "2 of 4: cut in half, a word lost"}, METRIC),
         ({"thresholds": {"pass_rate": 0.6}}, LENIENT, BOUND),
         (
             {"thresholds": {"pass_rate": 0.6, "fields": {"total": 1.0, "rows": 1.0}}},
@@ -346,13 +324,8 @@ WIDE = {
 
 
 def covered(schema, *golds):
-    write(
-        {
-            "a.extract.yaml": {
-                "cases": [{"id": f"c{n}", "text": "x", "schema": schema, "gold": g} for n, g in enumerate(golds)]
-            }
-        }
-    )
+    cases = [{"id": f"c{n}", "text": "x", "schema": schema, "gold": gold} for n, gold in enumerate(golds)]
+    write({"a.extract.yaml": {"cases": cases}})
     loaded = load_cases(Path("a.extract.yaml"), SchemaCache())
     assert loaded.errors == ()
     (found,) = schema_coverage(loaded.cases)
@@ -371,9 +344,8 @@ def test_coverage_lists_what_no_gold_has_until_nothing_is_missing(run):
     }
     second = {"vendor": "B", "currency": "USD", "paid": False, "items": [], "party": {"name": "C"}, "meta": {}}
     third = {"vendor": "D", "party": {}, "meta": {"page": 1}}
-    shares = [
-        covered(WIDE, *golds).share for golds in ([first], [first, second], [first, second, third, {"vendor": "E"}])
-    ]
+    golds = [first, second, third, {"vendor": "E"}]
+    shares = [covered(WIDE, *golds[:count]).share for count in (1, 2, 4)]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     node = schema_of(next=NODE) | {"$defs": {"node": schema_of(next=NODE)}}
@@ -410,16 +382,14 @@ def test_golds_on_their_own_are_held_against_a_schema(run):
     write({"s.json": schema_of(a=STRING), "gold.json": {"a": "x", "n": 1}, "more.jsonl": '{"n": 2.5}\n\n{"a": null}\n'})
     write({"bare.json": {}})
     ended = run("check --schema s.json gold.json more.jsonl")
-    assert (ended.status, ended.lines) == (
-        1,
-        [
-            "gold.json: error: `n`: the schema declares no such field; known: a",
-            "more.jsonl:1: error: `n`: the schema declares no such field; known: a",
-            "more.jsonl:1: warning: `a`: declared by the schema, but not there",
-            "more.jsonl:3: error: `a`: null where a string was expected",
-            "3 golds: 3 mistakes, 1 warning",
-        ],
-    )
+    assert ended.status == 1
+    assert ended.lines == [
+        "gold.json: error: `n`: the schema declares no such field; known: a",
+        "more.jsonl:1: error: `n`: the schema declares no such field; known: a",
+        "more.jsonl:1: warning: `a`: declared by the schema, but not there",
+        "more.jsonl:3: error: `a`: null where a string was expected",
+        "3 golds: 3 mistakes, 1 warning",
+    ]
     ended = run("check --schema s.json bare.json")
     assert (ended.status, "0 mistakes, 1 warning" in ended.out) == (0, True)
     assert run("check --schema s.json bare.json --strict").status == 1

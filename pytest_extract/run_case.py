@@ -52,7 +52,7 @@ from pytest_extract.extraction.call import Extraction, as_extraction, failure_of
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
     from pytest_extract.core.results import ScoreRecord
-    from pytest_extract.core.scorer import Score
+    from pytest_extract.core.scorer import Score, ScoreOptions, Scorer
     from pytest_extract.core.semantics import Semantics
     from pytest_extract.core.values import Json
 
@@ -218,7 +218,8 @@ def _declined_or_broken(case: Case, bounds: Requirements, error: Exception, inde
 
 
 def _scored(case: Case, bounds: Requirements, extraction: Extraction, index: int, judge: Judge | None) -> Attempt:
-    score = _with_reported_measures(case, score_extraction(case, extraction, judge))
+    options = replace(case.score_options, judge=judge)
+    score = _with_reported_measures(case, score_extraction(case.scorer, case.gold, extraction, options))
     outcome, breaches, undecided = judged(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
     if case.gates.grounded and score.unread is None and (ungrounded := _grounded_breaches(case, score)):
         breaches += ungrounded
@@ -235,14 +236,12 @@ def _scored(case: Case, bounds: Requirements, extraction: Extraction, index: int
     )
 
 
-def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:
-    """Parse what the extractor returned and score it as the case says."""
+def score_extraction(scorer: Scorer, gold: Json, extraction: Extraction, options: ScoreOptions) -> Score:
+    """Parse what an extractor returned and score it, with what it reports beside the output."""
     if extraction.failure is not None:
-        return case.scorer.failed(case.gold, extraction.failure, case.score_options)
-    options = replace(
-        case.score_options, judge=judge, reported=extraction.reported, finish_reason=extraction.finish_reason
-    )
-    return case.scorer.score_text(case.gold, extraction.output, options)
+        return scorer.failed(gold, extraction.failure, options)
+    options = replace(options, reported=extraction.reported, finish_reason=extraction.finish_reason)
+    return scorer.score_text(gold, extraction.output, options)
 
 
 def _with_reported_measures(case: Case, score: Score) -> Score:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pytest_extract.core.case_result import Breach
@@ -94,14 +93,10 @@ class Gold:
     def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
         """Score an output; return the score and every bound that it misses."""
         from pytest_extract.extraction.call import as_extraction
-        from pytest_extract.run_case import Requirements, judged, with_bounded_measures
+        from pytest_extract.run_case import Requirements, judged, score_extraction, with_bounded_measures
 
         extraction = as_extraction(output, gold=self.value)
-        options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
-        if extraction.failure is None:
-            score = self._scorer.score_text(self.value, extraction.output, options)
-        else:
-            score = self._scorer.failed(self.value, extraction.failure, options)
+        score = score_extraction(self._scorer, self.value, extraction, self._options)
         score = with_bounded_measures(score, self.value, self._thresholds)
         bounds = Requirements(
             thresholds=self._thresholds, absent=self._options.absent or {}, rules=self._options.rules_gate

@@ -120,7 +120,7 @@ class Secrets:
 
     def hide_in(self, value: Json, found: Sequence[Secret]) -> Json:
         """`hide`, in every text of a JSON value."""
-        return _changed(value, lambda text: self.hide(text, found))
+        return with_texts(value, lambda text: self.hide(text, found))
 
     def without(self, value: Json) -> Redacted:
         """Return a JSON value without the secrets of data, for a file that shows the value and is not scored again."""
@@ -137,7 +137,7 @@ class Secrets:
 
     def clean_settings(self, value: Json) -> Json:
         """Return an extractor's parameters: cleaned like messages, and without the values of members like `api_key`."""
-        return _changed(value, lambda text: self.clean(text).value, NAME_OF_SECRET)
+        return with_texts(value, lambda text: self.clean(text).value, NAME_OF_SECRET)
 
     def _mark(self, form: Form, found: list[Secret], match: re.Match[str]) -> str:
         """Return the replacement of a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
@@ -182,21 +182,21 @@ def without_credentials(settings: Json) -> Json:
     All else counts as it is: a parameter that only looks like a secret (`stop_token`) changes outputs. What is written
     or shown takes `Secrets.clean_settings`.
     """
-    return _changed(settings, lambda text: NOTHING_KNOWN.without(text).value, NAME_OF_CREDENTIAL)
+    return with_texts(settings, lambda text: NOTHING_KNOWN.without(text).value, NAME_OF_CREDENTIAL)
 
 
-def _changed(value: Json, change: Callable[[str], Json], secret_names: re.Pattern[str] | None = None) -> Json:
+def with_texts(value: Json, change: Callable[[str], Json], secret_names: re.Pattern[str] | None = None) -> Json:
     """Return a JSON value with every text changed, keys too, and a mark for each text whose key is a secret's name."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple):
-        return [_changed(item, change, secret_names) for item in value]
+        return [with_texts(item, change, secret_names) for item in value]
     if not isinstance(value, dict):
         return value
     changed: dict[Json, Json] = {}
     for key, item in value.items():
         is_secret = secret_names is not None and _is_secret_member(key, item, secret_names)
-        new = Secret("value of a secret's name", item).mark if is_secret else _changed(item, change, secret_names)
+        new = Secret("value of a secret's name", item).mark if is_secret else with_texts(item, change, secret_names)
         changed[change(key) if isinstance(key, str) else key] = new
     return changed
 

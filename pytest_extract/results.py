@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import chain, islice
@@ -24,7 +24,7 @@ from pytest_extract.core.results import DECLINED, FieldResult, ScoreRecord
 from pytest_extract.core.values import FieldPath, json_type
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
-from pytest_extract.redact import TALLY, Owned, clean_message, current, withheld
+from pytest_extract.redact import TALLY, Owned, clean_message, current, with_texts, withheld
 
 __all__ = [
     "Attempt",
@@ -258,7 +258,9 @@ def table_of(results: Iterable[CaseResult]) -> Table:
     try:
         return pa.Table.from_pylist(rows, schema=result_schema())
     except UnicodeEncodeError:
-        return pa.Table.from_pylist(_without_surrogates(rows), schema=result_schema())
+        # halves of surrogate pairs, which Arrow's UTF-8 cannot hold, become escapes
+        rows = with_texts(rows, lambda text: text.encode("utf-8", "backslashreplace").decode("utf-8"))
+        return pa.Table.from_pylist(rows, schema=result_schema())
 
 
 def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
@@ -319,15 +321,6 @@ def _result_columns(result: FieldResult, *, field: bool, leaf: bool) -> dict[str
     texts: dict[str, Any] = {name: dump_json(record[name]) for name in _JSON if name in record}
     types = {f"{name}_type": json_type(getattr(result, name)) for name in ("gold", "extracted")}
     return {**record, **texts, **types, "field": field, "leaf": leaf, "passed_empty": result.passed_empty}
-
-
-def _without_surrogates(value: Any) -> Any:
-    """Return a value with the escapes of half surrogate pairs, which Arrow's UTF-8 cannot hold."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, list):
-        return [*map(_without_surrogates, value)]
-    return {name: _without_surrogates(each) for name, each in value.items()} if isinstance(value, Mapping) else value
 
 
 def _lines_of_parquet(path: Path) -> Iterator[str]:

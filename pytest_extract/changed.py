@@ -407,11 +407,10 @@ def _definition(extractor: object) -> Any:
 
 def file_of(extractor: object) -> Path | None:
     """Return the file that defines a function, a method, a partial, or a callable object's class."""
-    try:
-        file = inspect.getsourcefile(_definition(extractor))
-    except TypeError:  # built in, or made without a source
-        return None
-    return Path(file).resolve() if file else None
+    with suppress(TypeError):  # built in, or made without a source
+        if file := inspect.getsourcefile(_definition(extractor)):
+            return Path(file).resolve()
+    return None
 
 
 def is_own(path: Path, root: Path) -> bool:

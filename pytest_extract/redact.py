@@ -235,8 +235,10 @@ def find_secrets_of_process(allowed: Iterable[str] | None = None) -> Secrets:
             known = replace(known, allowed=frozenset(allowed))
         while True:
             with suppress(KeyError, RuntimeError):  # a thread of the user's has just changed it
-                _current = known.with_environ(dict(os.environ))
-                return _current
+                environ = dict(os.environ)
+                break
+        _current = known.with_environ(environ)
+        return _current
 
 
 def _secret_parts(name: str, text: str) -> list[str]:

@@ -92,10 +92,9 @@ class BulkScorer:
         """
         try:
             return self._scored(record)
-        except ExtractError as error:
-            return self.error(record, clean_message(str(error)))
         except Exception as error:  # noqa: BLE001 - a record costs nothing but itself
-            return self.error(record, clean_message(f"{type(error).__name__}: {error}"))
+            why = str(error) if isinstance(error, ExtractError) else f"{type(error).__name__}: {error}"
+            return self.error(record, clean_message(why))
 
     def score_batch(self, batch: Table) -> Table:
         """Score a batch: a table of Arrow gives one of Arrow, a pandas frame gives a frame.

@@ -17,19 +17,12 @@ from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.results import FailureKind
 from pytest_extract.results import read_results, write_results
 from tests.bulk_metrics import fragile, ibm_judge
+from tests.core.schemas import NUMBER, TEXT, metric, obj, table
 from tests.records import results_of
 
-LINE = {"type": "object", "properties": {"sku": {"type": "string"}, "price": {"type": "number"}}}
-INVOICE = {
-    "type": "object",
-    "properties": {
-        "vendor": {"type": "string"},
-        "total": {"type": "number"},
-        "note": {"type": ["string", "null"]},
-        "lines": {"type": "array", "items": LINE},
-    },
-}
-NOTE = {"type": "object", "properties": {"text": {"type": "string"}}}
+OPTIONAL = {"type": ["string", "null"]}
+INVOICE = obj(vendor=TEXT, total=NUMBER, note=OPTIONAL, lines=table(sku=TEXT, price=NUMBER))
+NOTE = obj(text=TEXT)
 GOLD = {"vendor": "ACME", "total": 9.5, "note": None, "lines": [{"sku": "a", "price": 1}, {"sku": "b", "price": 2}]}
 SCORER = BulkScorer(scorer=compile_schema(INVOICE), name="invoices")
 SURROGATE = "r66"
@@ -219,16 +212,15 @@ def test_a_record_may_have_a_schema_of_its_own():
     assert outcomes(SCORER, {**wrong, "schema": INVOICE}) == ["failed"]  # what that model was given
     assert outcomes(BulkScorer(scorer=SCORER.scorer, gates={"schema": False}), wrong) == ["passed"]
     published = BulkScorer(scorer=compile_schema(INVOICE, judge_mode="exact", semantics="extract-bench"))
-    loose = {"type": "object", "properties": {"text": {"type": "string", "evaluation_config": "string_semantic"}}}
-    result = published.score(record(0, schema=json.dumps(loose), gold='{"text": "IBM"}', output='{"text": "ibm"}'))
+    loose = json.dumps(obj(text=metric("string_semantic")))
+    result = published.score(record(0, schema=loose, gold='{"text": "IBM"}', output='{"text": "ibm"}'))
     assert result.attempts[0].score.semantics == "extract-bench"  # compiled as the scorer was
     assert result.outcome is not Outcome.ERROR
     assert outcomes(published, wrong) == ["passed"]
 
 
 def test_a_judge_answers_and_what_stays_open_is_an_error():
-    schema = {"type": "object", "properties": {"name": {"type": "string", "evaluation_config": "string_semantic"}}}
-    judged = BulkScorer(scorer=compile_schema(schema), judge=ibm_judge)
+    judged = BulkScorer(scorer=compile_schema(obj(name=metric("string_semantic"))), judge=ibm_judge)
     rows = [{"id": name, "gold": {"name": "IBM"}, "output": {"name": name}} for name in ("IBM", "Big Blue", "HAL")]
     assert outcomes(pickle.loads(pickle.dumps(judged)), *rows) == ["passed", "passed", "error"]
     assert "no judge for 1 comparison: name" in BulkScorer(scorer=judged.scorer).score(rows[1]).why
@@ -240,8 +232,9 @@ def test_a_judge_answers_and_what_stays_open_is_an_error():
 @pytest.mark.slow
 def test_a_record_that_kills_its_process_costs_itself_only(monkeypatch):
     monkeypatch.setattr(bulk, "CHUNK", 4)
-    schema = {"type": "object", "properties": {"note": {"type": "string"}}}
-    scorer = compile_schema(schema, overrides={"note": {"metric": "fragile"}}, extensions=Extensions.of(fragile))
+    scorer = compile_schema(
+        obj(note=TEXT), overrides={"note": {"metric": "fragile"}}, extensions=Extensions.of(fragile)
+    )
     texts = ["x", "y", "segmentation fault", "x", "x", "x", "exit", "x", "x"]
     rows = [{"id": str(at), "gold": {"note": "x"}, "output": {"note": text}} for at, text in enumerate(texts)]
     results = list(score_records(BulkScorer(scorer=scorer), rows, workers=2))

@@ -13,6 +13,7 @@ from pytest_extract import Extensions, Status, assert_extraction, compile_schema
 from pytest_extract.core.metrics.base import check_params, with_defaults
 from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extend import params_of
+from tests.core.schemas import TEXT, array, obj
 from tests.strategies import any_json, near_values
 
 
@@ -57,10 +58,6 @@ def forgive(results, transformed, *, path: str):
 ALL = Extensions.of(initials, share, without, backwards, full_name, spread, forgive)
 
 
-def obj(**properties):
-    return {"type": "object", "properties": properties}
-
-
 def named(compare, **more):
     return {"type": "string", "x-eval-compare": compare, **more}
 
@@ -75,7 +72,7 @@ def name(compare):
 
 
 def rows_of(items, match_by, **params):
-    return {"type": "array", "items": items, "x-eval-align": {"match_by": match_by, **params}}
+    return array(items, **{"x-eval-align": {"match_by": match_by, **params}})
 
 
 UPPER = {"first": "ADA", "last": "BYRON"}, {"first": "Ada", "last": "Byron"}
@@ -230,7 +227,6 @@ def test_a_metric_that_breaks_still_lets_its_rows_be_paired_by_the_others():
     assert found.leaves[0].reason == "the metric 'boom' broke: RuntimeError: 1"
 
 
-TEXTS = {"first": {"type": "string"}, "last": {"type": "string"}}
 AS_ONE = {"first": "full_name", "last": "full_name"}
 LACKING = [
     ({"first": "Cher", "last": None}, {"first": "Cher"}, [("first", "match", 1.0)]),
@@ -242,7 +238,7 @@ LACKING = [
 
 @pytest.mark.parametrize(("gold", "extracted", "expected"), LACKING)
 def test_a_member_that_neither_side_has_is_no_difference(gold, extracted, expected):
-    assert leaves(obj(**TEXTS), gold, extracted, overrides=AS_ONE) == expected
+    assert leaves(obj(first=TEXT, last=TEXT), gold, extracted, overrides=AS_ONE) == expected
 
 
 def test_under_struct_extract_eval_a_missing_member_counts_as_published():
@@ -344,7 +340,7 @@ def _own(measure):
 
 
 def test_a_measure_of_the_project_is_there_for_every_output():
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    schema = obj(a=TEXT)
     own = _own(lambda gold, extracted: gold["a"] == extracted["a"])
     outputs = ({"a": "x"}, {"a": "y"}, {"a": 1})
     assert [score(schema, {"a": "x"}, each, extensions=own).measures["own"] for each in outputs] == [1.0, 0.0, 0.0]

@@ -15,18 +15,11 @@ from pytest_extract.extraction.call import Extraction
 from pytest_extract.results import dump_result, load_result
 from pytest_extract.run_case import NotRun, RunPlan, plan_of, run_case
 from tests.commands import write
+from tests.core.schemas import INTEGER, JUDGED, TEXT, array, obj
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "a": {"type": "string"},
-        "b": {"type": "integer"},
-        "rows": {"type": "array", "items": {"properties": {"x": {"type": "integer"}, "y": {"type": "string"}}}},
-    },
-}
+SCHEMA = obj(a=TEXT, b=INTEGER, rows=array({"properties": {"x": INTEGER, "y": TEXT}}))
 GOLD = {"a": "x", "b": 1, "rows": [{"x": 1, "y": "p"}, {"x": 2, "y": "q"}]}
-JUDGED = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "string_semantic"}}}
-SYNONYM = {"schema": JUDGED, "gold": {"a": "car"}}
+SYNONYM = {"schema": obj(a=JUDGED), "gold": {"a": "car"}}
 TODAY = date(2026, 11, 20)
 PASSED, FAILED, ERROR = Outcome.PASSED, Outcome.FAILED, Outcome.ERROR
 
@@ -177,8 +170,11 @@ def test_thresholds(run, thresholds, changed, expected):
     ("thresholds", "right"), [({"f1": 0.75}, "abc"), ({"max_cost_usd": 0.3, "max_latency_s": 0.3}, "abcde")]
 )
 def test_a_rounding_error_misses_no_bound(run, thresholds, right):
-    schema = {"type": "object", "properties": {name: {"type": "string"} for name in "abcde"}}
-    keys = {"schema": schema, "gold": dict.fromkeys("abcde", "x"), "thresholds": thresholds}
+    keys = {
+        "schema": obj(**dict.fromkeys("abcde", TEXT)),
+        "gold": dict.fromkeys("abcde", "x"),
+        "thresholds": thresholds,
+    }
     extraction = Extraction(dict.fromkeys(right, "x"), cost_usd=0.1 + 0.2, latency_s=0.1 + 0.2)
     assert missed(run(extraction, keys)) == []
 
@@ -236,7 +232,7 @@ def test_a_field_that_must_stay_empty(run, gold, place, output, message):
 
 
 def test_further_keys_are_named_by_a_star(run):
-    schema = {"type": "object", "properties": {"meta": {"type": "object", "additionalProperties": {"type": "string"}}}}
+    schema = obj(meta={"type": "object", "additionalProperties": TEXT})
     right, wrong = {"meta": {"k": "x"}}, {"meta": {"k": "y"}}
 
     def missed_by(output, gold=right, **keys):

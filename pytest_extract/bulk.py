@@ -34,14 +34,7 @@ from pytest_extract.redact import clean_message
 from pytest_extract.results import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, write_results
 from pytest_extract.run_case import Requirements, judged, with_bounded_measures
 
-__all__ = [
-    "BulkScorer",
-    "read_table",
-    "result_schema",
-    "score_records",
-    "score_table",
-    "table_of",
-]
+__all__ = ["BulkScorer", "read_table", "result_schema", "score_records", "score_table", "table_of"]
 
 Record: TypeAlias = Mapping[str, Json]
 CHUNK: Final = 100
@@ -99,10 +92,9 @@ class BulkScorer:
         """
         try:
             return self._scored(record)
-        except ExtractError as error:
-            return self.error(record, clean_message(str(error)))
         except Exception as error:  # noqa: BLE001 - a record costs nothing but itself
-            return self.error(record, clean_message(f"{type(error).__name__}: {error}"))
+            why = str(error) if isinstance(error, ExtractError) else f"{type(error).__name__}: {error}"
+            return self.error(record, clean_message(why))
 
     def score_batch(self, batch: Table) -> Table:
         """Score a batch: a table of Arrow gives one of Arrow, a pandas frame gives a frame.
@@ -126,8 +118,11 @@ class BulkScorer:
 
     def _identity(self, record: Record) -> dict[str, Any]:
         variant = Variant(**{name: None if record.get(name) is None else _text_of(record[name]) for name in _VARIANT})
-        given = record.get("id")
-        name = _unnamed(record) if given is None or given == "" else _text_of(given)
+        if (given := record.get("id")) is not None and given != "":
+            name = _text_of(given)
+        else:  # named by its content, whatever scores it
+            content = [_text_of(_plain_output(record.get(part))) for part in ("gold", "output", "schema", _UNREADABLE)]
+            name = f"no-id-{text_digest(json.dumps(content))[:12]}"
         nodeid = f"{self.name}::{name}" + (f"[{variant.label}]" if variant.label else "")
         return {"nodeid": nodeid, "case_id": name, "file": self.name, "variant": variant}
 
@@ -138,9 +133,7 @@ class BulkScorer:
             if name not in record:
                 raise ConfigError(f"the record has no {name!r}; it has {', '.join(map(repr, record)) or 'nothing'}")
         options = replace(
-            self._options,
-            modality=record.get("modality") or self.modality,
-            finish_reason=record.get("finish_reason"),
+            self._options, modality=record.get("modality") or self.modality, finish_reason=record.get("finish_reason")
         )
         tags = _value_of("tags", record.get("tags"))
         if not isinstance(tags, Mapping | None):
@@ -162,7 +155,7 @@ class BulkScorer:
             output=_plain_output(record["output"]),
             error=error,
             breaches=breaches,
-            finish_reason=record.get("finish_reason"),
+            finish_reason=options.finish_reason,
             notes=(*score.wrapped.values(), *score.notes),
         )
         shape = scorer.shape_of(gold)
@@ -186,9 +179,8 @@ class BulkScorer:
         options = self.options
         if options is None and self.scorer is not None:
             options = {name: value for name, value in self.scorer.source.items() if name != "schema"}
-        if isinstance(schema, str):
-            schema = _value_of("schema", schema)
-        scorer = compile_schema(schema, **(options or {}))
+        given = _value_of("schema", schema) if isinstance(schema, str) else schema
+        scorer = compile_schema(given, **(options or {}))
         self._check_fields(scorer)
         return scorer
 
@@ -206,12 +198,6 @@ _VARIANT: Final = ("model", "prompt", "revision")
 def _text_of(given: object) -> str:
     """Write what names a record: a frame holds whole numbers as floats where some row has none."""
     return str(int(given) if isinstance(given, float) and given.is_integer() else given)
-
-
-def _unnamed(record: Record) -> str:
-    """Name a record without an id by its content: the name is the same whatever scores it."""
-    content = [_text_of(_plain_output(record.get(name))) for name in ("gold", "output", "schema", _UNREADABLE)]
-    return f"no-id-{text_digest(json.dumps(content))[:12]}"
 
 
 def _value_of(name: str, given: Json) -> Json:
@@ -269,8 +255,36 @@ def score_records(scorer: BulkScorer, records: Iterable[Record], *, workers: int
     arguments.count("workers", workers)
     if workers is None:
         yield from map(scorer.score, records)
-    else:
-        yield from _in_processes(scorer, records, workers)
+        return
+    try:
+        message = pickle.dumps(scorer)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
+        raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error
+    remaining = iter(records)
+    chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
+    while True:
+        sent: deque[list[Record]] = deque()
+        found: deque[Future[list[CaseResult]]] = deque()
+        with _pool(workers) as pool:
+            try:
+                for chunk in chunks:
+                    sent.append(chunk)  # kept first: the pool may end at the moment that takes it
+                    found.append(pool.submit(_score_chunk, message, chunk))
+                    if len(found) > 2 * workers:
+                        yield from found.popleft().result()
+                        sent.popleft()
+                while found:
+                    yield from found.popleft().result()
+                    sent.popleft()
+            except BrokenProcessPool:
+                pass  # one of these kills its process, and all of the pool end with it
+            else:
+                return
+            finally:
+                pool.shutdown(cancel_futures=True)
+        for chunk in sent:
+            yield from _alone(scorer, chunk, message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,11 +302,7 @@ class BulkTotals:
 
 
 def score_table(
-    scorer: BulkScorer,
-    source: Path | str,
-    target: Path | str,
-    *,
-    workers: int | None = None,
+    scorer: BulkScorer, source: Path | str, target: Path | str, *, workers: int | None = None
 ) -> BulkTotals:
     """Score the records of a Parquet or JSONL file, and write the results file, as Parquet by its name.
 
@@ -322,11 +332,9 @@ def read_table(path: Path | str) -> Iterator[Record]:
                 names = [name for name in file.schema_arrow.names if name in COLUMNS]
                 for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
                     yield from _records_in(batch)
-            return
-        with open_regular(path, MOST_BULK_BYTES) as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _record_of(line, number)
+        else:
+            with open_regular(path, MOST_BULK_BYTES) as lines:
+                yield from (_record_of(line, number) for number, line in enumerate(lines, start=1) if line.strip())
     except (OSError, ValueError, ConfigError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
 
@@ -334,11 +342,12 @@ def read_table(path: Path | str) -> Iterator[Record]:
 def _record_of(line: bytes, number: int) -> Record:
     try:
         record = json.loads(line)
+        if isinstance(record, dict):
+            return {name: record[name] for name in COLUMNS if name in record}
+        why = f"no JSON object, but {short_repr(record)}"
     except (ValueError, RecursionError) as error:
-        return {"id": f"line {number}", _UNREADABLE: f"line {number} is no JSON: {error}"}
-    if not isinstance(record, dict):
-        return {"id": f"line {number}", _UNREADABLE: f"line {number} is no JSON object, but {short_repr(record)}"}
-    return {name: record[name] for name in COLUMNS if name in record}
+        why = f"no JSON: {error}"
+    return {"id": f"line {number}", _UNREADABLE: f"line {number} is {why}"}
 
 
 # --- worker processes
@@ -352,35 +361,6 @@ def _unpickled(message: bytes) -> BulkScorer:
 
 def _score_chunk(message: bytes, records: Sequence[Record]) -> list[CaseResult]:
     return [*map(_unpickled(message).score, records)]
-
-
-def _in_processes(scorer: BulkScorer, records: Iterable[Record], workers: int) -> Iterator[CaseResult]:
-    """Yield the results of records in order; at most three chunks a worker are read ahead."""
-    message = _pickled(scorer)
-    remaining = iter(records)
-    chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
-    while True:
-        sent: deque[list[Record]] = deque()
-        found: deque[Future[list[CaseResult]]] = deque()
-        with _pool(workers) as pool:
-            try:
-                for chunk in chunks:
-                    sent.append(chunk)  # kept first: the pool may end at the moment that takes it
-                    found.append(pool.submit(_score_chunk, message, chunk))
-                    if len(found) > 2 * workers:
-                        yield from found.popleft().result()
-                        sent.popleft()
-                while found:
-                    yield from found.popleft().result()
-                    sent.popleft()
-            except BrokenProcessPool:
-                pass  # one of these kills its process, and all of the pool end with it
-            else:
-                return
-            finally:
-                pool.shutdown(cancel_futures=True)
-        for chunk in sent:
-            yield from _alone(scorer, chunk, message)
 
 
 def _alone(scorer: BulkScorer, records: Sequence[Record], message: bytes) -> Iterator[CaseResult]:
@@ -409,11 +389,3 @@ def _pool(workers: int) -> ProcessPoolExecutor:
             'calls below `if __name__ == "__main__":`, as the documentation of multiprocessing says'
         ) from error
     return pool
-
-
-def _pickled(scorer: BulkScorer) -> bytes:
-    try:
-        return pickle.dumps(scorer)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
-        raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error

@@ -16,7 +16,8 @@ import inspect
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import resolve_name
@@ -37,21 +38,19 @@ _ALWAYS: Final = (".yaml", ".yml", ".json", ".jsonl")
 _LFS_OFF: Final = ("-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false")
 
 
-class Blob(NamedTuple):
-    """A file of a revision: its content's id and its size in bytes."""
-
-    id: str
-    size: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitTree:
-    """A revision. `root`: top folder of the work tree; `files`: paths relative to it, with `/`; no symbolic links."""
+    """A revision. `root`: top folder of the work tree.
+
+    `files`: paths relative to it, with `/`, and the id of the content of each; no symbolic links. `large`: those that a
+    view has a placeholder for.
+    """
 
     root: Path
     ref: str
     commit: str
-    files: Mapping[str, Blob]
+    files: Mapping[str, str]
+    large: AbstractSet[str]
 
     def name(self, path: Path) -> str | None:
         """Return the path as the revision names it, None for one outside of the work tree."""
@@ -60,18 +59,13 @@ class GitTree:
 
     def text(self, name: str) -> str:
         """Return the text of a file."""
-        return _git(self.root, "cat-file", "blob", self.files[name].id).decode("utf-8", "replace")
+        return _git(self.root, "cat-file", "blob", self.files[name]).decode("utf-8", "replace")
 
-    def changed(self, paths: Iterable[Path]) -> dict[Path, str]:
-        """Return those of `paths` that are not as at the revision, each with what happened: changed, new or gone."""
+    def changed(self, paths: Iterable[Path]) -> list[Path]:
+        """Return those of `paths` that are not as at the revision: changed, new or gone."""
         wanted = list(dict.fromkeys(paths))
         now = work_blobs(self.root, wanted)
-        told: dict[Path, str] = {}
-        for path in wanted:
-            old, new = self.files.get(self.name(path) or ""), now.get(path)
-            if (old and old.id) != new:
-                told[path] = "new" if old is None else "gone" if new is None else "changed"
-        return told
+        return [path for path in wanted if self.files.get(self.name(path) or "") != now.get(path)]
 
     def changed_below(self, folder: Path) -> list[Path]:
         """Return the files below a folder that are not as at the revision, also new ones that git does not ignore."""
@@ -89,12 +83,9 @@ class GitTree:
 
         Large documents are empty placeholders: what a case file names is there to be found.
         """
-        large = {
-            name for name, blob in self.files.items() if blob.size > _LARGEST and not name.lower().endswith(_ALWAYS)
-        }
-        names = b"".join(os.fsencode(name) + b"\0" for name in self.files.keys() - large)
+        names = b"".join(os.fsencode(name) + b"\0" for name in self.files.keys() - self.large)
         self._check_out(into, *_LFS_OFF, "checkout-index", "-z", "--stdin", stdin=names)
-        for name in large:
+        for name in self.large:
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             (into / name).touch()
 
@@ -116,10 +107,21 @@ def open_tree(folder: Path, ref: str) -> GitTree:
     left, apart, right = ref.partition("...")
     if apart:
         told = f"{ref!r}: no common ancestor in {root}; in a shallow clone, fetch more of it (git fetch --unshallow)"
-        name = _answer(root, told, "merge-base", *(_commit(root, side or "HEAD") for side in (left, right)))
+        commit = _answer(root, told, "merge-base", *(_commit(root, side or "HEAD") for side in (left, right)))
     else:
-        name = _commit(root, ref)
-    return GitTree(root=root, ref=ref, commit=name, files=_files(_git(root, "ls-tree", "-r", "-l", "-z", name)))
+        commit = _commit(root, ref)
+    files: dict[str, str] = {}
+    large: set[str] = set()
+    for entry in _git(root, "ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
+        head, _, path = entry.partition(b"\t")
+        mode, kind, blob, size = head.split()
+        if kind == b"blob" and mode != b"120000":
+            name = os.fsdecode(path)
+            files[name] = blob.decode()
+            # the size is `BAD` where this clone lacks the content: who writes it is told
+            if size.isdigit() and int(size) > _LARGEST and not name.lower().endswith(_ALWAYS):
+                large.add(name)
+    return GitTree(root=root, ref=ref, commit=commit, files=files, large=large)
 
 
 def _commit(root: Path, ref: str) -> str:
@@ -143,19 +145,6 @@ def work_blobs(root: Path, paths: Collection[Path]) -> dict[Path, str]:
     names = b"".join(os.fsencode(os.path.abspath(path)) + b"\n" for path in there)  # noqa: PTH100
     ids = _git(root, "hash-object", "--stdin-paths", stdin=names).decode().split()
     return dict(zip(there, ids, strict=True))
-
-
-def _files(listing: bytes) -> dict[str, Blob]:
-    files: dict[str, Blob] = {}
-    for entry in listing.split(b"\0"):
-        if not entry:
-            continue
-        head, _, name = entry.partition(b"\t")
-        mode, kind, blob, size = head.split()
-        if kind == b"blob" and mode != b"120000":
-            is_there = size.isdigit()  # `BAD` where this clone lacks it: who writes it is told
-            files[os.fsdecode(name)] = Blob(blob.decode(), int(size) if is_there else 0)
-    return files
 
 
 def git_line(folder: Path, *arguments: str) -> str:
@@ -279,31 +268,24 @@ def inputs_now(cases: Iterable[Case], tree: GitTree) -> dict[str, InputsByKind]:
     A document is known by its blob, as git would store it, so that it is neither read here nor missed in LFS.
     """
     listed = list(cases)
-    blobs = work_blobs(tree.root, [path for case in listed if (path := case.document.file) is not None])
-    return {case_key_below(case, tree.root): _parts(case, tree.root, blobs.get) for case in listed}
+    found = work_blobs(tree.root, [path for case in listed if (path := case.document.file) is not None])
+    blobs = {_relative(path, tree.root): blob for path, blob in found.items()}
+    return {case_key_below(case, tree.root): _parts(case, tree.root, blobs) for case in listed}
 
 
 def inputs_at(revision: Revision, tree: GitTree, view: Path) -> dict[str, InputsByKind]:
     """Return the parts of the cases at a revision that was written to `view`."""
-
-    def blob_of(path: Path) -> str | None:
-        blob = tree.files.get(_relative(path, view))
-        return blob and blob.id
-
-    return {name: _parts(case, view, blob_of) for name, case in revision.cases.items()}
+    return {name: _parts(case, view, tree.files) for name, case in revision.cases.items()}
 
 
-def _parts(case: Case, root: Path, blob_of: Callable[[Path], str | None]) -> dict[str, Input]:
+def _parts(case: Case, root: Path, blobs: Mapping[str, str]) -> dict[str, Input]:
     holder = _relative(case.path, root)
-    path = case.document.file
-    parts = {
-        "document": (
-            Input(f"text in {holder}", case.document.sha256)
-            if path is None
-            else Input(_relative(path, root), blob_of(path) or "")
-        ),
-        "schema": Input(_relative(case.schema_path, root), case.schema_sha256),
-    }
+    if case.document.file is None:
+        parts = {"document": Input(f"text in {holder}", case.document.sha256)}
+    else:
+        name = _relative(case.document.file, root)
+        parts = {"document": Input(name, blobs.get(name, ""))}
+    parts["schema"] = Input(_relative(case.schema_path, root), case.schema_sha256)
     if case.prompt is not None:
         parts["prompt"] = Input(_relative(case.prompt.path, root), case.prompt.sha256)
     if case.question is not None:
@@ -425,11 +407,10 @@ def _definition(extractor: object) -> Any:
 
 def file_of(extractor: object) -> Path | None:
     """Return the file that defines a function, a method, a partial, or a callable object's class."""
-    try:
-        file = inspect.getsourcefile(_definition(extractor))
-    except TypeError:  # built in, or made without a source
-        return None
-    return Path(file).resolve() if file else None
+    with suppress(TypeError):  # built in, or made without a source
+        if file := inspect.getsourcefile(_definition(extractor)):
+            return Path(file).resolve()
+    return None
 
 
 def is_own(path: Path, root: Path) -> bool:

@@ -17,15 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, Literal, TypeVar, Union
 
-from pytest_extract.core.extensions import (
-    MARK,
-    AlignerSpec,
-    BatchMetric,
-    Extension,
-    JudgeSpec,
-    MeasureSpec,
-    PostSpec,
-)
+from pytest_extract.core.extensions import MARK, AlignerSpec, BatchMetric, Extension, JudgeSpec, MeasureSpec, PostSpec
 from pytest_extract.core.measures import MEASURES
 from pytest_extract.core.metrics.base import (
     BoundMetric,
@@ -123,11 +115,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def metric(
-    name: str | None = None,
-    *,
-    threshold: float = 1.0,
-    reflexive: bool = True,
-    params: Sequence[Param] | None = None,
+    name: str | None = None, *, threshold: float = 1.0, reflexive: bool = True, params: Sequence[Param] | None = None
 ) -> Callable[[F], F]:
     """Make `function(gold, extracted, *, parameters) -> score` a metric.
 

@@ -21,9 +21,9 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
-from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -99,11 +99,9 @@ class Secrets:
         weak = {value: name for value, name in found if value not in strong and bits(value) >= _ENOUGH_IN_MESSAGE}
         return replace(self, strong=strong, weak=self.weak | weak)
 
-    def find(self, text: str) -> tuple[Secret, ...]:
+    def find(self, text: str, *, in_message: bool = False) -> tuple[Secret, ...]:
         """Return the secrets in data, each text once. In JSON they are found in their escaped form, too."""
-        return self._found(text, self.strong)
-
-    def _found(self, text: str, values: Mapping[str, str]) -> tuple[Secret, ...]:
+        values = self.strong | self.weak if in_message else self.strong
         found = [Secret(name, value) for value, name in values.items() if any(f in text for f in _forms(value))]
         found += _of_format(text)
         allowed = [secret.text for secret in found if secret.fingerprint in self.allowed]
@@ -122,7 +120,7 @@ class Secrets:
 
     def hide_in(self, value: Json, found: Sequence[Secret]) -> Json:
         """`hide`, in every text of a JSON value."""
-        return _changed(value, lambda text: self.hide(text, found))
+        return with_texts(value, lambda text: self.hide(text, found))
 
     def without(self, value: Json) -> Redacted:
         """Return a JSON value without the secrets of data, for a file that shows the value and is not scored again."""
@@ -131,7 +129,7 @@ class Secrets:
 
     def clean(self, message: str) -> Redacted:
         """Return a message without the secrets of data, and without what a name or a scheme gives away."""
-        found = [each for each in self._found(message, self.strong | self.weak) if each.kind != PRIVATE_KEY.kind]
+        found = [each for each in self.find(message, in_message=True) if each.kind != PRIVATE_KEY.kind]
         message = self.hide(message, found)
         for form in OF_MESSAGES:
             message = form.pattern.sub(partial(self._mark, form, found), message)
@@ -139,7 +137,7 @@ class Secrets:
 
     def clean_settings(self, value: Json) -> Json:
         """Return an extractor's parameters: cleaned like messages, and without the values of members like `api_key`."""
-        return _changed(value, lambda text: self.clean(text).value, NAME_OF_SECRET)
+        return with_texts(value, lambda text: self.clean(text).value, NAME_OF_SECRET)
 
     def _mark(self, form: Form, found: list[Secret], match: re.Match[str]) -> str:
         """Return the replacement of a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
@@ -184,24 +182,22 @@ def without_credentials(settings: Json) -> Json:
     All else counts as it is: a parameter that only looks like a secret (`stop_token`) changes outputs. What is written
     or shown takes `Secrets.clean_settings`.
     """
-    return _changed(settings, lambda text: NOTHING_KNOWN.without(text).value, NAME_OF_CREDENTIAL)
+    return with_texts(settings, lambda text: NOTHING_KNOWN.without(text).value, NAME_OF_CREDENTIAL)
 
 
-def _changed(value: Json, change: Callable[[str], Json], secret_names: re.Pattern[str] | None = None) -> Json:
+def with_texts(value: Json, change: Callable[[str], Json], secret_names: re.Pattern[str] | None = None) -> Json:
     """Return a JSON value with every text changed, keys too, and a mark for each text whose key is a secret's name."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple):
-        return [_changed(item, change, secret_names) for item in value]
+        return [with_texts(item, change, secret_names) for item in value]
     if not isinstance(value, dict):
         return value
     changed: dict[Json, Json] = {}
     for key, item in value.items():
-        if secret_names and _is_secret_member(key, item, secret_names):
-            item = Secret("value of a secret's name", item).mark  # noqa: PLW2901
-        else:
-            item = _changed(item, change, secret_names)  # noqa: PLW2901
-        changed[change(key) if isinstance(key, str) else key] = item
+        is_secret = secret_names is not None and _is_secret_member(key, item, secret_names)
+        new = Secret("value of a secret's name", item).mark if is_secret else with_texts(item, change, secret_names)
+        changed[change(key) if isinstance(key, str) else key] = new
     return changed
 
 
@@ -237,33 +233,27 @@ def find_secrets_of_process(allowed: Iterable[str] | None = None) -> Secrets:
         known = _current or NOTHING_KNOWN
         if allowed is not None:
             known = replace(known, allowed=frozenset(allowed))
-        _current = known.with_environ(_environ())
+        while True:
+            with suppress(KeyError, RuntimeError):  # a thread of the user's has just changed it
+                environ = dict(os.environ)
+                break
+        _current = known.with_environ(environ)
         return _current
-
-
-def _environ() -> dict[str, str]:
-    while True:
-        try:
-            return dict(os.environ)
-        except (KeyError, RuntimeError):  # a thread of the user's has just changed it
-            continue
 
 
 def _secret_parts(name: str, text: str) -> list[str]:
     """Return what is secret in a variable: its value, or the password in its URL or its connection string."""
     text = text.strip()
-    if ";" in text and (parts := _CONNECTION_SECRET.findall(text)):
-        return [part for part in parts if len(part) >= _SHORTEST]
-    if "://" in text:
-        try:
+    parts: list[str] = _CONNECTION_SECRET.findall(text) if ";" in text else []
+    if not parts and "://" in text:
+        with suppress(ValueError):  # no URL
             password = urlsplit(text).password or ""
-        except ValueError:
-            password = ""
-        return [part for part in dict.fromkeys((password, unquote(password))) if len(part) >= _SHORTEST]
-    if len(text) < _SHORTEST or not _VARIABLE.search(name):
-        return []
-    is_path = text[0] in "/~." or text[1:3] == ":\\"
-    return [] if (is_path and _is_file(text)) or text.startswith("arn:") else [text]
+            parts = [password, unquote(password)]
+    elif not parts and _VARIABLE.search(name) and not text.startswith("arn:"):
+        is_path = text.startswith(("/", "~", ".")) or text[1:3] == ":\\"
+        if not (is_path and os.path.exists(os.path.expanduser(text))):  # noqa: PTH110, PTH111  # these never raise
+            parts = [text]
+    return [part for part in dict.fromkeys(parts) if len(part) >= _SHORTEST]
 
 
 def _hidden_pieces(match: re.Match[str], found: Sequence[Secret]) -> str:
@@ -274,38 +264,19 @@ def _hidden_pieces(match: re.Match[str], found: Sequence[Secret]) -> str:
     return match[2].join(pieces)
 
 
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).expanduser().exists()
-    except (OSError, ValueError, RuntimeError):  # too long for a path, or a home that nobody has
-        return False
-
-
 @lru_cache(maxsize=256)  # those of the environment are looked for in every output and message
 def _forms(text: str) -> tuple[str, ...]:
     """Return how a text may stand in another: itself, escaped by JSON once or twice, in a URL, inside of base64."""
     once = json.dumps(text)[1:-1]
     unescaped = json.dumps(text, ensure_ascii=False)[1:-1]
-    forms = (
-        text,
-        unescaped,
-        once,
-        json.dumps(once)[1:-1],
-        repr(text)[1:-1],
-        quote(text, safe=""),
-        *_base64_forms(text),
-    )
-    return tuple(dict.fromkeys(forms))
-
-
-def _base64_forms(text: str) -> list[str]:
-    """Return what is the same in the base64 of whatever a text is the middle of: `user:text` as in a header."""
+    forms = [text, unescaped, once, json.dumps(once)[1:-1], repr(text)[1:-1], quote(text, safe="")]
     data = text.encode("utf-8", "surrogatepass")
-    forms = []
-    for before, first in enumerate((0, 2, 3)):
+    for before, first in enumerate((0, 2, 3)):  # what is the same whatever the text is the middle of: `user:text`
         whole = (before + len(data)) * 8 // 6
-        forms.append(base64.b64encode(bytes(before) + data).decode()[first:whole])
-    return [form for form in forms if len(form) >= _SHORTEST_BASE64]
+        in_base64 = base64.b64encode(bytes(before) + data).decode()[first:whole]
+        if len(in_base64) >= _SHORTEST_BASE64:
+            forms.append(in_base64)
+    return tuple(dict.fromkeys(forms))
 
 
 def _of_format(text: str) -> list[Secret]:
@@ -617,20 +588,13 @@ OF_MESSAGES: Final = (
         is_secret=looks_random,
     ),
     # found by the words before them
-    _of_message(
-        "authorization",
-        r"(?i)\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})",
-        _holds_password,
-    ),
+    _of_message("authorization", r"(?i)\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", _holds_password),
     _of_message(
         "password in a URL",
         rf"(?i)(?:\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
         rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))(?P<secret>[^\s\"'<>]{{1,300}})(?=@)",
     ),
-    _of_message(
-        "token in a URL",
-        rf"(?i)(?:\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
-    ),
+    _of_message("token in a URL", rf"(?i)(?:\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)"),
     _of_message(
         "signature of a URL",
         rf"(?i)(?:(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
@@ -640,10 +604,7 @@ OF_MESSAGES: Final = (
         "authorization",
         rf"(?:\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
     ),
-    _of_message(
-        "authorization",
-        rf"(?i)(?:\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
-    ),
+    _of_message("authorization", rf"(?i)(?:\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})"),
     _of_message(
         "authorization",
         rf"(?i)(?:\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"

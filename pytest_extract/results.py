@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import chain, islice
@@ -21,10 +21,10 @@ from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.complexity import Shape
 from pytest_extract.core.result_json import dump_json, from_json, to_json
 from pytest_extract.core.results import DECLINED, FieldResult, ScoreRecord
-from pytest_extract.core.values import FieldPath, Json, json_type
+from pytest_extract.core.values import FieldPath, json_type
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
-from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, withheld
+from pytest_extract.redact import TALLY, Owned, clean_message, current, with_texts, withheld
 
 __all__ = [
     "Attempt",
@@ -71,7 +71,10 @@ def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, Case
     `withheld` has the reason: only the output that was scored may be scored again. `owned`: whether a secret is in the
     user's own files (gold, document), and so is data.
     """
-    result = _with_clean_messages(result)
+    why = result.why
+    if why and result.outcome in {Outcome.ERROR, Outcome.NOT_RUN}:
+        why = clean_message(why)
+    result = replace(result, why=why, attempts=tuple(map(_with_clean_messages, result.attempts)))
     text = dump_result(result)
     found = [each for each in current().find(text) if owned is None or not owned(each)]
     if not found:
@@ -82,45 +85,28 @@ def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, Case
         attempt["withheld"] = withheld(attempt["output"], owned)
         if attempt["withheld"] is not None:
             attempt["output"] = None
-    line = dump_json(_marked(record, found))
+        score = attempt["score"] or {}
+        for place in chain.from_iterable(score.get(name, ()) for name in ("fields", "leaves", "arrays")):
+            for name in ("path", "matched"):
+                if place.get(name):  # key by key, so that it stays a path
+                    place[name] = str(FieldPath(current().hide_in(list(FieldPath.parse(place[name])), found)))
+    marked = current().hide_in(record, found)
+    note = f"hidden in this result: {', '.join(sorted({secret.kind for secret in found}))}"
+    for attempt in marked["attempts"]:
+        attempt["notes"] = [*attempt["notes"], note]
+    of_case = {name: record[name] for name in ("nodeid", "case_id", "file", "variant", "digests")}
+    line = dump_json({**marked, **of_case})  # the names of the case stay
     return line, load_result(line)
 
 
-def _with_clean_messages(result: CaseResult) -> CaseResult:
+def _with_clean_messages(attempt: Attempt) -> Attempt:
     """Clean messages of exceptions and providers; messages of the scorer are about data, and stay."""
-    attempts = tuple(map(_with_clean_attempt, result.attempts))
-    why = result.why
-    if why and result.outcome in {Outcome.ERROR, Outcome.NOT_RUN}:
-        why = clean_message(why)
-    return replace(result, why=why, attempts=attempts)
-
-
-def _with_clean_attempt(attempt: Attempt) -> Attempt:
     score = attempt.score
     if score is not None and score.failure is not None and score.failure.kind in DECLINED:
         score = replace(score, failure=replace(score.failure, message=clean_message(score.failure.message)))
     error = attempt.error and clean_message(attempt.error)
     adjustments, notes = (tuple(map(clean_message, texts)) for texts in (attempt.adjustments, attempt.notes))
     return replace(attempt, score=score, error=error, adjustments=adjustments, notes=notes)
-
-
-def _marked(record: dict[str, Json], found: Sequence[Secret]) -> dict[str, Json]:
-    """Return a record with marks for secrets; the names of the case stay."""
-    for attempt in record["attempts"]:
-        _mark_paths(attempt["score"] or {}, found)
-    marked: dict[str, Json] = current().hide_in(record, found)
-    note = f"hidden in this result: {', '.join(sorted({secret.kind for secret in found}))}"
-    for attempt in marked["attempts"]:
-        attempt["notes"] = [*attempt["notes"], note]
-    return {**marked, **{name: record[name] for name in ("nodeid", "case_id", "file", "variant", "digests")}}
-
-
-def _mark_paths(score: Json, found: Sequence[Secret]) -> None:
-    """Put marks for secrets into paths key by key, so that each stays a path."""
-    for result in (*score.get("fields", ()), *score.get("leaves", ()), *score.get("arrays", ())):
-        for name in ("path", "matched"):
-            if result.get(name):
-                result[name] = str(FieldPath(current().hide_in(list(FieldPath.parse(result[name])), found)))
 
 
 def load_result(line: str) -> CaseResult:
@@ -180,15 +166,13 @@ class ResultsReader:
                 yield line.strip(), result
 
     def _lines(self) -> Iterator[bytes]:
-        if self._is_parquet():
+        with self._open(MOST_BATCHED_BYTES) as file:
+            is_parquet = file.read(len(_MAGIC)) == _MAGIC
+        if is_parquet:
             yield from (f"{line}\n".encode() for line in _lines_of_parquet(self.path))
         else:
             with self._open(MOST_BULK_BYTES) as file:
                 yield from file
-
-    def _is_parquet(self) -> bool:
-        with self._open(MOST_BATCHED_BYTES) as file:
-            return file.read(len(_MAGIC)) == _MAGIC
 
     def _open(self, most: int) -> BinaryIO:
         try:
@@ -274,7 +258,9 @@ def table_of(results: Iterable[CaseResult]) -> Table:
     try:
         return pa.Table.from_pylist(rows, schema=result_schema())
     except UnicodeEncodeError:
-        return pa.Table.from_pylist(_without_surrogates(rows), schema=result_schema())
+        # halves of surrogate pairs, which Arrow's UTF-8 cannot hold, become escapes
+        rows = with_texts(rows, lambda text: text.encode("utf-8", "backslashreplace").decode("utf-8"))
+        return pa.Table.from_pylist(rows, schema=result_schema())
 
 
 def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
@@ -335,15 +321,6 @@ def _result_columns(result: FieldResult, *, field: bool, leaf: bool) -> dict[str
     texts: dict[str, Any] = {name: dump_json(record[name]) for name in _JSON if name in record}
     types = {f"{name}_type": json_type(getattr(result, name)) for name in ("gold", "extracted")}
     return {**record, **texts, **types, "field": field, "leaf": leaf, "passed_empty": result.passed_empty}
-
-
-def _without_surrogates(value: Any) -> Any:
-    """Return a value with the escapes of half surrogate pairs, which Arrow's UTF-8 cannot hold."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, list):
-        return [*map(_without_surrogates, value)]
-    return {name: _without_surrogates(each) for name, each in value.items()} if isinstance(value, Mapping) else value
 
 
 def _lines_of_parquet(path: Path) -> Iterator[str]:

@@ -19,10 +19,12 @@ from itertools import chain
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant, decided
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant, count_accepted, decided
 from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node, Program, Skip, Union
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
+from pytest_extract.core.measures import accepted_measures, citation_measures, count_leaves, field_measures
+from pytest_extract.core.measures.published import PAPER_MEASURES
 from pytest_extract.core.results import (
     WRONG,
     FailureKind,
@@ -43,19 +45,19 @@ from pytest_extract.core.values import (
     text_digest,
 )
 from pytest_extract.core.words import first_of, listed, plural
+from pytest_extract.documents import Document, DocumentError
 from pytest_extract.errors import ExtractError
-from pytest_extract.extraction.call import as_extraction, failure_of
+from pytest_extract.extraction.call import Extraction, as_extraction, failure_of
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
     from pytest_extract.core.results import ScoreRecord
-    from pytest_extract.core.scorer import Score
+    from pytest_extract.core.scorer import Score, ScoreOptions, Scorer
     from pytest_extract.core.semantics import Semantics
     from pytest_extract.core.values import Json
-    from pytest_extract.documents import Document
-    from pytest_extract.extraction.call import Extraction
 
-Extract = Callable[[int], "Extraction"]
+Results = Sequence[FieldResult]
+Extract = Callable[[int], Extraction]
 """Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
 
 
@@ -107,6 +109,7 @@ def run_case(
     """
     plan = plan or plan_of(case)
     today = today or date.today()  # noqa: DTZ011  # a known failure ends with the day where the suite runs
+    bounds = Requirements.of(case, today)
     started = time.perf_counter()
     attempts: list[Attempt] = []
     stopped = None
@@ -118,17 +121,15 @@ def run_case(
             stopped = str(stop)
             break
         except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
-            latency_s = time.perf_counter() - begun
-            attempts.append(_declined_or_broken(case, error, index, latency_s, on_error, today))
+            attempts.append(_declined_or_broken(case, bounds, error, index, time.perf_counter() - begun))
+            if on_error is not None and attempts[-1].outcome is Outcome.ERROR:
+                on_error(error)
         else:
-            attempts.append(_scored(case, extraction, index, judge, today))
+            attempts.append(_scored(case, bounds, extraction, index, judge))
         passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
         if not plan.to_the_end and decided(passed, len(attempts) - passed, plan.needed, plan.of):
             break
-    outcome = Outcome.NOT_RUN if stopped is not None else _outcome(attempts, plan)
-    breaches = _case_breaches(case, attempts, plan, outcome, today)
-    if breaches and outcome is Outcome.PASSED:
-        outcome = Outcome.FAILED
+    outcome, breaches, why = _verdict(case, attempts, plan, stopped, today)
     shape = case.scorer.shape_of(case.gold)
     return CaseResult(
         nodeid=nodeid,
@@ -139,13 +140,13 @@ def run_case(
         attempts=tuple(attempts),
         breaches=breaches,
         needed=plan.needed,
-        why=stopped or _why(outcome, attempts, breaches),
+        why=why,
         digests=digests_of(case),
         complexity=complexity_of(case.tags, shape),
         shape=shape.to_dict() | ({} if (pages := case.document.pages_read) is None else {"pages": pages}),
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         cannot_fail=cannot_fail(case.scorer.program, case.thresholds),
-        known=known_patterns(case, today),
+        known=bounds.known,
         enumerations=tuple(sorted(case.scorer.enumerations)),
         prompt_file="" if case.prompt is None else os.path.relpath(case.prompt.path, case.path.parent),
         duration_s=time.perf_counter() - started,
@@ -154,9 +155,14 @@ def run_case(
 
 
 def keys_in_result(case: Case) -> dict[str, Any]:
-    """Return the keys of a case that its result shows as they are: the fields that both types have."""
-    names = CaseResult.__dataclass_fields__.keys() & case.__dataclass_fields__.keys()
-    return {name: getattr(case, name) for name in names - {"uncompared"}}  # a result has only its places
+    """Return the keys of a case that its result shows as they are."""
+    return _shared(case, CaseResult, "uncompared")  # a result has only its places
+
+
+def _shared(given: Any, wanted: Any, but: str) -> dict[str, Any]:
+    """Return what a value of another type has it in common with: the fields that both types have, but for one."""
+    names = given.__dataclass_fields__.keys() & wanted.__dataclass_fields__.keys()
+    return {name: getattr(given, name) for name in names - {but}}
 
 
 def digests_of(case: Case) -> dict[str, str]:
@@ -166,113 +172,88 @@ def digests_of(case: Case) -> dict[str, str]:
     return digests | ({"prompt": case.prompt.sha256} if case.prompt is not None else {})
 
 
-def _outcome(attempts: Sequence[Attempt], plan: RunPlan) -> Outcome:
-    """Repeats in error decide nothing: a case is an error when, had they passed, it could have passed."""
+def _verdict(
+    case: Case, attempts: Sequence[Attempt], plan: RunPlan, stopped: str | None, today: date
+) -> tuple[Outcome, tuple[Breach, ...], str | None]:
+    """Return how a case ends, what it misses (the bounds of its only attempt, or repeats; excuses that ended), and why.
+
+    Repeats in error decide nothing: a case is an error when, had they passed, it could have passed.
+    """
+    if stopped is not None:
+        return Outcome.NOT_RUN, (), stopped or None
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
-    errors = sum(attempt.outcome is Outcome.ERROR for attempt in attempts)
-    if passed >= plan.needed:
-        return Outcome.PASSED
-    unused = plan.of - len(attempts)
-    return Outcome.ERROR if errors and passed + errors + unused >= plan.needed else Outcome.FAILED
+    failed = sum(attempt.outcome is Outcome.FAILED for attempt in attempts)
+    if passed < plan.needed <= plan.of - failed:
+        lines = next((attempt.error.splitlines() for attempt in attempts if attempt.error), [""])
+        # the line that has the type: the first, but for a SyntaxError, whose place is above it
+        why = next((line for line in lines if line and not line[0].isspace()), lines[-1])
+        return Outcome.ERROR, (), why or None
+    breaches = () if passed >= plan.needed else attempts[0].breaches
+    if passed < plan.needed and plan.of > 1:
+        message = f"{passed} of {len(attempts)} repeats passed, {plan.needed} of {plan.of} needed"
+        breaches = (Breach(what="repeat", message=message, bound=plan.needed, value=passed),)
+    breaches += tuple(
+        Breach(
+            what=f"known_failures.{known.path}",
+            message=f"known failure {known.path} expired on {known.until}{': ' * bool(known.reason)}{known.reason}",
+        )
+        for known in case.known_failures
+        if known.expired(today)
+    )
+    is_passed = passed >= plan.needed and not breaches
+    told = "; ".join(breach.message for breach in breaches) or None
+    return Outcome.PASSED if is_passed else Outcome.FAILED, breaches, told
 
 
-def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breach]) -> str | None:
-    if outcome is Outcome.ERROR:
-        return next((_error_line(attempt.error) for attempt in attempts if attempt.error), None)
-    return "; ".join(breach.message for breach in breaches) or None
-
-
-def _error_line(error: str) -> str:
-    """Return the line of an error that has its type: its first, but for a SyntaxError, whose place is above it."""
-    lines = error.splitlines()
-    return next((line for line in lines if line and not line[0].isspace()), lines[-1])
-
-
-def _declined_or_broken(
-    case: Case,
-    error: Exception,
-    index: int,
-    latency_s: float,
-    on_error: Callable[[Exception], None] | None,
-    today: date,
-) -> Attempt:
+def _declined_or_broken(case: Case, bounds: Requirements, error: Exception, index: int, latency_s: float) -> Attempt:
     """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
     failure = failure_of(error)
     text = str(error) if isinstance(error, ExtractError) else "".join(traceback.format_exception_only(error)).rstrip()
     if failure.kind is FailureKind.EXTRACTOR_ERROR:
-        if on_error is not None:
-            on_error(error)
         return Attempt(index=index, outcome=Outcome.ERROR, error=text, latency_s=latency_s)
-    score = _with_reported_measures(case, case.scorer.failed(case.gold, failure, case.score_options))
-    return Attempt(
-        index=index,
-        outcome=Outcome.FAILED,
-        score=score.record(),
-        error=text,
-        # What a declined call cost is not known; that it was declined is breach enough.
-        breaches=breaches_of(Requirements.of(case, today), score, cost_usd=0.0, latency_s=latency_s),
-        latency_s=latency_s,
-    )
+    # What a declined call cost is not known; that it was declined is breach enough.
+    declined = Extraction(None, failure=failure, cost_usd=0.0, latency_s=latency_s)
+    scored = _scored(case, bounds, declined, index, None)
+    return replace(scored, outcome=Outcome.FAILED, error=text, cost_usd=None)
 
 
-def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
-    cites = case.confidence is not None or extraction.citations is not None
-    score = _with_reported_measures(case, score_extraction(case, extraction, judge), may_cite=cites)
-    outcome, breaches, undecided = judged(
-        Requirements.of(case, today), score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s
-    )
+def _scored(case: Case, bounds: Requirements, extraction: Extraction, index: int, judge: Judge | None) -> Attempt:
+    options = replace(case.score_options, judge=judge)
+    score = _with_reported_measures(case, score_extraction(case.scorer, case.gold, extraction, options))
+    outcome, breaches, undecided = judged(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
     if case.gates.grounded and score.unread is None and (ungrounded := _grounded_breaches(case, score)):
         breaches += ungrounded
         outcome = Outcome.ERROR if undecided else Outcome.FAILED
-    usage = extraction.usage
     hint = _shape_hint(case, extraction, score) if breaches else ()
     return Attempt(
         index=index,
         outcome=outcome,
         score=score.record(partial(_stands_in, case.document)),
-        output=extraction.output,
         error=undecided,
         breaches=breaches,
-        usage=usage if isinstance(usage, Usage) else None,
-        cost_usd=extraction.cost_usd,
-        latency_s=extraction.latency_s,
-        finish_reason=extraction.finish_reason,
-        build=extraction.build,
-        recorded=extraction.recorded,
-        other_code=extraction.other_code,
-        adjustments=extraction.adjustments,
+        **_shared(extraction, Attempt, "notes"),
         notes=(*extraction.notes, *score.wrapped.values(), *score.notes, *hint),
-        confidence=extraction.confidence,
-        citations=extraction.citations,
     )
 
 
-def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:
-    """Parse what the extractor returned and score it as the case says."""
+def score_extraction(scorer: Scorer, gold: Json, extraction: Extraction, options: ScoreOptions) -> Score:
+    """Parse what an extractor returned and score it, with what it reports beside the output."""
     if extraction.failure is not None:
-        return case.scorer.failed(case.gold, extraction.failure, case.score_options)
-    options = replace(
-        case.score_options, judge=judge, reported=extraction.reported, finish_reason=extraction.finish_reason
-    )
-    return case.scorer.score_text(case.gold, extraction.output, options)
+        return scorer.failed(gold, extraction.failure, options)
+    options = replace(options, reported=extraction.reported, finish_reason=extraction.finish_reason)
+    return scorer.score_text(gold, extraction.output, options)
 
 
-def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False) -> Score:
+def _with_reported_measures(case: Case, score: Score) -> Score:
     """Add the measures over what the extractor reports beside its values, where the case asks for them."""
     if case.auto_accept is not None:
-        from pytest_extract.core.case_result import count_accepted
-        from pytest_extract.core.measures import accepted_measures
-
-        score = score.with_measures(
-            accepted_measures(count_accepted(score.leaves, case.auto_accept, usable=score.gates.structural))
-        )
+        accepted = count_accepted(score.leaves, case.auto_accept, usable=score.gates.structural)
+        score = score.with_measures(accepted_measures(accepted))
     score = with_bounded_measures(score, case.gold, case.thresholds)
-    cited = may_cite and any(leaf.citations for leaf in score.leaves)
+    cited = any(leaf.citations for leaf in score.leaves)
     if not (cited or case.gates.grounded or "grounded_rate" in case.thresholds.measures) or score.unread is not None:
         return score
     from pytest_extract.citations import count_citations, grounded_rate
-    from pytest_extract.core.measures import citation_measures
-    from pytest_extract.documents import DocumentError
 
     found: dict[str, float] = {}
     with suppress(DocumentError):  # a scan has no text, and citations where the case says where its values stand
@@ -285,7 +266,6 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
 def _grounded_breaches(case: Case, score: Score) -> tuple[Breach, ...]:
     """Return a breach of the gate `grounded` for the extracted values that stand nowhere in the document."""
     from pytest_extract.citations import ungrounded
-    from pytest_extract.documents import DocumentError
 
     try:
         found = ungrounded(case.document, score.leaves, case.gates.grounded)
@@ -313,27 +293,11 @@ def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, 
 
 def _stands_in(document: Document, value: Json) -> bool | None:
     """Whether a value stands in the document; None where that cannot be said."""
-    from pytest_extract.documents import DocumentError
     from pytest_extract.documents.evidence import stands_in
 
-    try:
+    with suppress(DocumentError):  # an image has no text
         return stands_in(document, value)
-    except DocumentError:  # an image has no text
-        return None
-
-
-def _undecided_text(results: Iterable[FieldResult]) -> str:
-    """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own.
-
-    That there is no judge is said first and shortly: the run says once what to do about it.
-    """
-    found: dict[str, dict[str, None]] = {}
-    for result in results:
-        found.setdefault(result.reason or "no reason", {})[str(result.path)] = None
-    told = [f"{listed([*paths])}: {reason}" for reason, paths in found.items() if reason != NO_JUDGE]
-    if unjudged := found.get(NO_JUDGE):
-        told = [f"{WITHOUT_JUDGE}{plural(len(unjudged), 'comparison')}: {listed([*unjudged])}", *told]
-    return "; ".join(first_of(told, 3))
+    return None
 
 
 # --- what a score is held against: measures, fields, cost, latency, `absent`, known failures
@@ -345,21 +309,18 @@ class Requirements:
 
     thresholds: Thresholds
     absent: Mapping[str, str]
-    known: Sequence[str] = ()
+    known: tuple[str, ...] = ()
     rules: bool | None = None
 
     @classmethod
     def of(cls, case: Case, today: date) -> Requirements:
         """Take the bounds of a case; a known failure that has expired excuses nothing."""
-        return cls(
-            thresholds=case.thresholds, absent=case.absent, known=known_patterns(case, today), rules=case.gates.rules
-        )
+        known = tuple(known.path for known in case.known_failures if not known.expired(today))
+        return cls(thresholds=case.thresholds, absent=case.absent, known=known, rules=case.gates.rules)
 
 
 def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> Score:
     """Add the measures of papers that have a bound: they take long, so no other score has them."""
-    from pytest_extract.core.measures.published import PAPER_MEASURES
-
     unread = score.unread is not None or score.extracted is MISSING
     asked = PAPER_MEASURES.keys() & thresholds.measures.keys()
     return score.with_measures({name: 0.0 if unread else PAPER_MEASURES[name](gold, score.extracted) for name in asked})
@@ -368,21 +329,32 @@ def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> S
 def judged(
     bounds: Requirements, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
 ) -> tuple[Outcome, tuple[Breach, ...], str | None]:
-    """Return how one output ends, every bound that it misses, and what nobody decided: then it is an error."""
+    """Return how one output ends, every bound that it misses, and what nobody decided: then it is an error.
+
+    Who did not decide is the judge, or a metric of the project's own. That there is no judge is said first and shortly:
+    the run says once what to do about it.
+    """
     breaches = breaches_of(bounds, score, cost_usd=cost_usd, latency_s=latency_s)
-    undecided = [result for result in (*score.fields, *score.leaves) if result.status is Status.JUDGE_ERROR]
-    if undecided:
-        return Outcome.ERROR, breaches, _undecided_text(undecided)
-    return Outcome.FAILED if breaches else Outcome.PASSED, breaches, None
+    undecided: dict[str, dict[str, None]] = {}
+    for result in (*score.fields, *score.leaves):
+        if result.status is Status.JUDGE_ERROR:
+            undecided.setdefault(result.reason or "no reason", {})[str(result.path)] = None
+    if not undecided:
+        return Outcome.FAILED if breaches else Outcome.PASSED, breaches, None
+    told = [f"{listed([*paths])}: {reason}" for reason, paths in undecided.items() if reason != NO_JUDGE]
+    if unjudged := undecided.get(NO_JUDGE):
+        told = [f"{WITHOUT_JUDGE}{plural(len(unjudged), 'comparison')}: {listed([*unjudged])}", *told]
+    return Outcome.ERROR, breaches, "; ".join(first_of(told, 3))
 
 
 def breaches_of(
     bounds: Requirements, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
 ) -> tuple[Breach, ...]:
     """Return every bound that one output misses: measures, fields, `absent`, rules, cost and time."""
+    fields, leaves = results_without(score, bounds.known)
     return (
-        *_measure_breaches(bounds, score),
-        *_field_breaches(bounds, score),
+        *_measure_breaches(bounds, score, fields, leaves),
+        *_field_breaches(bounds, score, fields, leaves),
         *_absent_breaches(bounds, score),
         *_rule_breaches(bounds, score),
         *_cost_breaches(bounds.thresholds, cost_usd, latency_s),
@@ -425,40 +397,10 @@ def _cannot_fail(node: Node, bounds: AbstractSet[str], semantics: Semantics) -> 
     return not any((by_pass and threshold > 0) or (by_score and weight > 0) for threshold, weight in own)
 
 
-def cannot_fail_text(patterns: Sequence[str]) -> str:
-    """Name the fields of which no wrong value fails a case."""
-    named = listed([f"`{pattern}`" for pattern in patterns])
-    return f"no wrong value of {plural(len(patterns), 'field')} can fail a case: {named}"
-
-
-def _case_breaches(
-    case: Case, attempts: Sequence[Attempt], plan: RunPlan, outcome: Outcome, today: date
-) -> tuple[Breach, ...]:
-    """Return what a case misses: the bounds of its only attempt, or the number of repeats; and expired excuses."""
-    expired = tuple(
-        Breach(
-            what=f"known_failures.{known.path}",
-            message=f"known failure {known.path} expired on {known.until}{': ' * bool(known.reason)}{known.reason}",
-        )
-        for known in case.known_failures
-        if known.expired(today)
-    )
-    if outcome is not Outcome.FAILED:
-        return expired if outcome is Outcome.PASSED else ()
-    if plan.of == 1:
-        return (*attempts[0].breaches, *expired)
-    passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
-    message = f"{passed} of {len(attempts)} repeats passed, {plan.needed} of {plan.of} needed"
-    return (Breach(what="repeat", message=message, bound=plan.needed, value=passed), *expired)
-
-
-def known_patterns(case: Case, today: date) -> tuple[str, ...]:
-    """Places of the known failures that have not expired."""
-    return tuple(known.path for known in case.known_failures if not known.expired(today))
-
-
-def _measure_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
-    values = measures_without(score, bounds.known)
+def _measure_breaches(bounds: Requirements, score: Score, fields: Results, leaves: Results) -> Iterable[Breach]:
+    values = score.measures
+    if bounds.known and score.unread is None and score.gates.structural:
+        values = {**values, **field_measures(fields, leaves, vacuous=score.vacuous)}
     for name, bound in bounds.thresholds.measures.items():
         value = values.get(name)
         if value is None:
@@ -468,7 +410,7 @@ def _measure_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
             )
             yield Breach(what=name, message=message, bound=bound)
         elif value < bound - ROUNDING:
-            message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, bounds.known)
+            message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, fields)
             yield Breach(what=name, message=message, bound=bound, value=value)
 
 
@@ -481,14 +423,13 @@ def _gap_text(gap: float) -> str:
     return format(Decimal(f"{gap:.3g}"), "f")
 
 
-def _shortfall_detail(name: str, score: Score, known: Sequence[str]) -> str:
+def _shortfall_detail(name: str, score: Score, fields: Results) -> str:
     if score.unread is not None:
         return f": {score.unread.kind}"
     if not score.gates.structural:
         return f": the {score.gates.failed[0].name} gate failed"
     if name != "pass_rate":
         return ""
-    fields, _ = results_without(score, known)
     evaluated = [result for result in fields if result.status is not Status.SKIPPED]
     passed = sum(result.passed for result in evaluated)
     empty = sum(result.passed_empty for result in evaluated)
@@ -496,19 +437,7 @@ def _shortfall_detail(name: str, score: Score, known: Sequence[str]) -> str:
     return f": {passed:,} of {plural(len(evaluated), 'field')} passed{by_emptiness}"
 
 
-def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
-    """Return the score's measures; those over field and leaf results leave known failures out."""
-    if not known or score.unread is not None or not score.gates.structural:
-        return score.measures
-    from pytest_extract.core.measures import field_measures
-
-    fields, leaves = results_without(score, known)
-    return {**score.measures, **field_measures(fields, leaves, vacuous=score.vacuous)}
-
-
-def results_without(
-    score: Score | ScoreRecord, known: Sequence[str]
-) -> tuple[Sequence[FieldResult], Sequence[FieldResult]]:
+def results_without(score: Score | ScoreRecord, known: Sequence[str]) -> tuple[Results, Results]:
     """Return field and leaf results without known failures; an array counts by its leaves that are left."""
     if not known:
         return score.fields, score.leaves
@@ -518,23 +447,20 @@ def results_without(
     return fields, leaves
 
 
-def _rescore_array(field: FieldResult, leaves: Sequence[FieldResult], excused: Sequence[FieldResult]) -> FieldResult:
+def _rescore_array(field: FieldResult, leaves: Results, excused: Results) -> FieldResult:
     """Score an array again from the leaves inside it that no known failure covers; other fields stay."""
     size = len(field.path)
     if field.passed or not any(leaf.path[:size] == field.path and len(leaf.path) > size for leaf in excused):
         return field
-    from pytest_extract.core.measures import count_leaves
-
     inside = [leaf for leaf in leaves if leaf.path[:size] == field.path]
     if any(leaf.status in WRONG for leaf in inside):
         return field._replace(score=count_leaves(inside).f1)
     return field._replace(score=1.0, passed=True, status=Status.MATCH)
 
 
-def _field_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
+def _field_breaches(bounds: Requirements, score: Score, fields: Results, leaves: Results) -> Iterable[Breach]:
     if not bounds.thresholds.fields:
         return
-    fields, leaves = results_without(score, bounds.known)
     results = {(result.path, result.metric): result for result in (*fields, *leaves)}.values()  # a leaf may be a field
     for place, bound in bounds.thresholds.fields.items():
         scores = [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pytest_extract.core.case_result import Breach
@@ -54,17 +53,14 @@ class Gold:
     __hash__ = None  # type: ignore[assignment]  # equal to many different things
 
     def __init__(
-        self,
-        value: Json,
-        *,
-        schema: Json,
-        thresholds: Mapping[str, Any] | None = None,
-        **keywords: Unpack[Keywords],
+        self, value: Json, *, schema: Json, thresholds: Mapping[str, Any] | None = None, **keywords: Unpack[Keywords]
     ) -> None:
         from pytest_extract.cases.model import Thresholds, checked_argument
+        from pytest_extract.cases.schemas import field_problem, schema_problems
         from pytest_extract.core.arguments import json_argument
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.scorer import compile_schema, split_keywords
+        from pytest_extract.core.validate import Validator
 
         self.value = json_argument("gold", value)
         keywords["accept"] = checked_argument("accept", keywords.get("accept"))
@@ -76,30 +72,17 @@ class Gold:
         compiling, self._options = split_keywords({"as_published": False, **keywords})
         self._thresholds = Thresholds.of(checked_argument("thresholds", thresholds))
         self._scorer = compile_schema(schema, **compiling)
-        if problems := [*self._misnamed(), *(self._unsound(self._scorer.schema) if gates.schema else ())]:
-            raise ConfigError("\n".join(problems))
-
-    def _misnamed(self) -> Iterator[str]:
-        """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""
-        from pytest_extract.cases.schemas import field_problem
-
         absent, bounded = self._options.absent or {}, self._thresholds.fields
-        for field in (*(self._options.accept or {}), *absent, *bounded):
-            problem = field_problem(
-                field, self._scorer.program, self.value, bounded=field in bounded, absence=absent.get(field)
-            )
-            if problem is not None:
-                yield problem
-
-    def _unsound(self, schema: Json) -> Iterator[str]:
-        """Tell what would fail whatever is extracted: a schema that is none, a gold that breaks it."""
-        from pytest_extract.cases.schemas import schema_problems
-        from pytest_extract.core.validate import Validator
-
-        problems = schema_problems(schema, Validator(schema))
-        yield from (f"the schema is no valid JSON Schema at {each.pointer}: {each.message}" for each in problems)
-        if not problems and (problem := self._scorer.gold_problem(self.value, self._options)) is not None:
-            yield problem
+        problems = [  # a bound on a field that nothing can be held against would pass whatever is extracted
+            field_problem(field, self._scorer.program, self.value, bounded=field in bounded, absence=absent.get(field))
+            for field in (*(self._options.accept or {}), *absent, *bounded)
+        ]
+        if gates.schema:  # by a schema that is none, and a gold that breaks it, nothing would
+            unsound = schema_problems(self._scorer.schema, Validator(self._scorer.schema))
+            problems += (f"the schema is no valid JSON Schema at {each.pointer}: {each.message}" for each in unsound)
+            problems += () if unsound else (self._scorer.gold_problem(self.value, self._options),)
+        if told := [problem for problem in problems if problem is not None]:
+            raise ConfigError("\n".join(told))
 
     def __repr__(self) -> str:
         return f"Gold({self.value!r})"
@@ -110,14 +93,10 @@ class Gold:
     def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
         """Score an output; return the score and every bound that it misses."""
         from pytest_extract.extraction.call import as_extraction
-        from pytest_extract.run_case import Requirements, judged, with_bounded_measures
+        from pytest_extract.run_case import Requirements, judged, score_extraction, with_bounded_measures
 
         extraction = as_extraction(output, gold=self.value)
-        options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
-        if extraction.failure is None:
-            score = self._scorer.score_text(self.value, extraction.output, options)
-        else:
-            score = self._scorer.failed(self.value, extraction.failure, options)
+        score = score_extraction(self._scorer, self.value, extraction, self._options)
         score = with_bounded_measures(score, self.value, self._thresholds)
         bounds = Requirements(
             thresholds=self._thresholds, absent=self._options.absent or {}, rules=self._options.rules_gate

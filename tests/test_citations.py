@@ -10,13 +10,13 @@ import pytest
 
 from pytest_extract import Citation, ConfigError, Document, score
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.citations import CitationCheck, box_overlap, check_citation, check_citations
 from pytest_extract.core.values import iter_leaves
 from pytest_extract.documents import Box
 from pytest_extract.documents.evidence import find_boxes, find_evidence
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.run_case import run_case
+from tests.commands import write
 from tests.shared_data import shared
 from tests.small_pdf import small_pdf
 
@@ -91,9 +91,8 @@ GOLD = {"number": "US-001", "total": 1234.5, "paid": True}
 def run(tmp_path):
     def run(output, citations=None, **keys):
         case = {"text": TEXT.text, "schema": SCHEMA, "gold": GOLD, "thresholds": {"pass_rate": 0}, **keys}
-        path = tmp_path / "a.extract.yaml"
-        path.write_text(json.dumps(case), encoding="utf-8")
-        loaded = load_cases(path, SchemaCache())
+        write({"a.extract.yaml": case}, tmp_path)
+        loaded = load_cases(tmp_path / "a.extract.yaml")
         assert loaded.errors == ()
         return run_case(loaded.cases[0], lambda _index: Extraction(output, citations=citations), nodeid="n", file="f")
 

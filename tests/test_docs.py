@@ -16,6 +16,7 @@ from pytest_extract.core.measures import MEASURES
 from pytest_extract.docs.__main__ import PAGES as REFERENCE_PAGES
 from pytest_extract.docs.__main__ import page_text
 from pytest_extract.plugin.options import OPTIONS
+from tests.core.schemas import INTEGER, NUMBER, TEXT, obj, table
 from tests.loaded import load_everything
 
 load_everything()
@@ -115,16 +116,8 @@ ROWS = [{"name": name, "qty": 10 + at, "price": 2.5 * (at + 1)} for at, name in 
 GOLD = {"vendor": "ACME GmbH", "due_date": "2026-02-14", "total": 1234.5, "items": ROWS}
 WRONG_ROWS = [*ROWS[:4], *ROWS[5:7], {**ROWS[7], "price": 200.0}, *ROWS[8:]]
 WRONG = {**GOLD, "vendor": "ACME Gmbh", "total": 1243.5, "items": WRONG_ROWS}
-_ROW = {"name": {"type": "string"}, "qty": {"type": "integer"}, "price": {"type": "number"}}
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "vendor": {"type": "string"},
-        "due_date": {"type": "string"},
-        "total": {"type": "number"},
-        "items": {"type": "array", "items": {"type": "object", "properties": _ROW}},
-    },
-}
+ITEMS = table(name=TEXT, qty=INTEGER, price=NUMBER)
+SCHEMA = obj(vendor=TEXT, due_date=TEXT, total=NUMBER, items=ITEMS)
 
 
 def block(language, words):

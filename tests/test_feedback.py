@@ -10,18 +10,10 @@ import pytest
 
 from pytest_extract import ConfigError, score, score_text
 from pytest_extract.feedback import ScoreWithFeedback, optimizer_metric
+from tests.core.schemas import NUMBER, TEXT, obj, table
 
-_ROW = {"name": {"type": "string"}, "price": {"type": "number"}}
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "vendor": {"type": "string"},
-        "total": {"type": "number"},
-        "date": {"type": "string", "format": "date"},
-        "po": {"type": ["string", "null"]},
-        "items": {"type": "array", "items": {"type": "object", "properties": _ROW}},
-    },
-}
+DATE, OPTIONAL = TEXT | {"format": "date"}, {"type": ["string", "null"]}
+SCHEMA = obj(vendor=TEXT, total=NUMBER, date=DATE, po=OPTIONAL, items=table(name=TEXT, price=NUMBER))
 ROWS = [{"name": "a", "price": 1}, {"name": "b", "price": 2}]
 GOLD = {"vendor": "ACME", "total": 1234.5, "date": "2024-05-03", "po": None, "items": ROWS}
 WRONG = {"vendor": "Beta", "total": 12345, "date": "2024-03-05", "po": "77", "items": ROWS[:1]}

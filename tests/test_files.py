@@ -1,6 +1,5 @@
 """Files that are whole or not there, and of which none is read without an end or waited for."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from pytest_extract.extraction.recordings import read_recording
 from pytest_extract.files import check_file, check_folder, read_regular, read_regular_text, write_atomic
 from pytest_extract.regression.baseline import read_baseline
 from pytest_extract.results import read_results
+from tests.commands import write
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions, links and pipes")
 
@@ -121,8 +121,7 @@ PIPE = "it is a named pipe, not a regular file"
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "s.json").write_text("{}", encoding="utf-8")
-    (tmp_path / "g.json").write_text('{"a": 1}', encoding="utf-8")
+    write({"s.json": {}, "g.json": {"a": 1}}, tmp_path)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
     return tmp_path
@@ -130,8 +129,7 @@ def folder(tmp_path):
 
 def told(folder, **keys):
     case = {"text": "x", "schema": "s.json", "gold": "g.json", **keys}
-    case = {key: value for key, value in case.items() if value is not None}
-    (folder / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    write({"a.extract.yaml": {key: value for key, value in case.items() if value is not None}}, folder)
     loaded = load_cases(folder / "a.extract.yaml", SchemaCache())
     assert not loaded.cases
     return "\n".join(map(str, loaded.errors))

@@ -20,6 +20,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, Missing
 from pytest_extract.errors import StoreError
 from pytest_extract.results import (
+    ResultsFile,
     dump_result,
     load_result,
     read_results,
@@ -100,12 +101,6 @@ def test_every_field_survives(written, result):
     assert written(result) == result
 
 
-def test_a_missing_value_is_not_null():
-    sides = (None, MISSING)
-    leaves = [field_result("a", gold, extracted) for gold in sides for extracted in sides]
-    assert len({dump_result(with_score(score_record(leaf))) for leaf in leaves}) == 4
-
-
 DERIVED = {
     "unread": "`failure` is the same where there was no output",
     "ungated": "worked out from fields and leaves",
@@ -145,7 +140,7 @@ LINE = dump_result(RESULT)
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "not JSON"),
+        ("{", "not JSON: Expecting property name"),
         ("[1]", "not a result of format 1"),
         ('{"format": 99}', "found 99"),
         ('{"format": 1}', "not a whole result: .*missing.*'case_id'"),
@@ -159,15 +154,6 @@ def test_a_bad_line_is_a_store_error(line, message):
         load_result(line)
 
 
-@pytest.mark.parametrize("line", [LINE[:-9], LINE.replace('"leaves":[', '"leaves":[,', 1), LINE.replace("}", "]", 3)])
-def test_a_damaged_line_has_the_message_of_the_whole_line(line):
-    with pytest.raises(json.JSONDecodeError) as found:
-        json.loads(line)
-    with pytest.raises(StoreError) as problem:
-        load_result(line)
-    assert str(problem.value) == f"not JSON: {found.value}"
-
-
 @pytest.mark.parametrize("value", [-0.0, 1e300, 10**30, 'ü\n"\ud800', MISSING, {"leaves": [1], "arrays": []}], ids=repr)
 def test_odd_values_and_keys_of_our_own_in_data_survive(value):
     made = with_score(score_record(field_result('["odd.key"]', value, value)), output={"fields": [1], "leaves": [1]})
@@ -178,12 +164,10 @@ def test_odd_values_and_keys_of_our_own_in_data_survive(value):
 def test_file_round_trip_and_the_torn_last_line_of_a_killed_run(tmp_path):
     path = tmp_path / "new" / "r.jsonl"
     write_results(path, [RESULT, with_output(1)])
-    read = read_results(path)
-    assert (read.results, read.torn) == ((RESULT, with_output(1)), False)
+    assert read_results(path) == ResultsFile(results=(RESULT, with_output(1)))
     assert [item.name for item in path.parent.iterdir()] == ["r.jsonl"]
     path.write_text(f"{LINE}\n{LINE[:50]}", encoding="utf-8")
-    read = read_results(path)
-    assert (read.results, read.torn) == ((RESULT,), True)
+    assert read_results(path) == ResultsFile(results=(RESULT,), torn=True)
 
 
 def test_what_cannot_be_read_or_written_is_a_store_error(tmp_path):

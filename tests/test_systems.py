@@ -6,21 +6,13 @@ import pytest
 
 from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.systems import ENGINES, SYSTEMS, compare_systems, struct_evaluate
+from tests.core.schemas import EXACT, INTEGER, NUMBER, TEXT, array, obj, table
 from tests.shared_data import jsonl
 
 STRUCT = "struct-extract-eval"
 
 
-def schema_of(**properties):
-    return {"type": "object", "properties": properties}
-
-
-SCHEMA = schema_of(
-    name={"type": "string"},
-    note={"type": ["string", "null"]},
-    tags={"type": "array", "items": {"type": "string"}},
-    rows={"type": "array", "items": schema_of(n={"type": "integer"})},
-)
+SCHEMA = obj(name=TEXT, note={"type": ["string", "null"]}, tags=array(TEXT), rows=table(n=INTEGER))
 GOLD = {"name": "Ada", "note": None, "tags": ["x", "y"], "rows": [{"n": 1}, {"n": 2}]}
 
 
@@ -48,13 +40,8 @@ def test_an_undeclared_key_is_seen_by_all_but_extract_bench():
     assert blind == ["extract-bench"]
 
 
-EXTRACT_BENCH = schema_of(
-    name={"type": "string", "evaluation_config": "string_fuzzy"}, id={"type": "string", "evaluation_config": "skip"}
-)
-X_EVAL = schema_of(
-    name={"type": "string", "x-eval-compare": "exact", "x-eval-transform": ["lowercase"]},
-    id={"type": "string", "x-eval-skip": True},
-)
+EXTRACT_BENCH = obj(name=TEXT | {"evaluation_config": "string_fuzzy"}, id=TEXT | {"evaluation_config": "skip"})
+X_EVAL = obj(name=EXACT | {"x-eval-transform": ["lowercase"]}, id=TEXT | {"x-eval-skip": True})
 
 
 @pytest.mark.parametrize(
@@ -77,21 +64,21 @@ def test_what_struct_extract_eval_makes_of_a_schema():
     def f1(schema, gold, extracted):
         return systems(extracted, schema, gold)[STRUCT].measures["f1"]
 
-    choice = {"anyOf": [{"type": "integer"}, {"type": "number"}]}
-    referring = schema_of(total={"$ref": "#/$defs/amount"}) | {"$defs": {"amount": choice}}
+    choice = {"anyOf": [INTEGER, NUMBER]}
+    referring = obj(total={"$ref": "#/$defs/amount"}) | {"$defs": {"amount": choice}}
     assert f1(referring, {"total": 5}, {"total": 5.0}) == 0.0, "several types are compared as by `exact` there"
     assert systems({"total": 5.0}, referring, {"total": 5})["default"].measures["f1"] == 1.0
-    half = schema_of(a={"type": "integer", "x-eval-compare": "exact"}, b={"type": "number"})
+    half = obj(a={"type": "integer", "x-eval-compare": "exact"}, b=NUMBER)
     assert f1(half, {"a": 1, "b": 2}, {"a": 1, "b": 2.0}) == 1.0, "the published default for b, `numeric`"
     assert f1(half, {"a": 1, "b": 2}, {"a": 1.0, "b": 2}) == 0.5
-    endless = systems({"v": 2}, schema_of(v={"type": "integer"}, a={"$ref": "#/properties/a"}), {"v": 1})
+    endless = systems({"v": 2}, obj(v=INTEGER, a={"$ref": "#/properties/a"}), {"v": 1})
     assert endless[STRUCT].measures == {}
     assert endless[STRUCT].notes[0].startswith("cannot score by this schema: ")
     assert endless["default"].measures["pass_rate"] == 0.0
 
 
 def test_a_mistake_in_the_schema_and_an_unknown_system_are_told():
-    wrong = schema_of(v={"type": "integer", "evaluation_config": "integer_exakt"})
+    wrong = obj(v={"type": "integer", "evaluation_config": "integer_exakt"})
     for system in SYSTEMS:
         with pytest.raises(SchemaError, match="did you mean 'integer_exact'"):
             compare_systems(wrong, {"v": 1}, {"v": 1}, [system])
@@ -115,7 +102,7 @@ def test_a_failed_schema_gate_says_where():
 
 # --- many golds and outputs; published runs record by record: `tests/core/test_vectors_xeval.py`
 
-INVOICE = schema_of(vendor={"type": "string"}, total={"type": "number"})
+INVOICE = obj(vendor=TEXT, total=NUMBER)
 
 
 def test_records_fields_and_totals():

@@ -10,46 +10,37 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 __all__ = ["main"]
 
 USAGE_ERROR: Final = 2
 
 
-class Command(NamedTuple):
-    """A command: the module of this package that has its arguments and runs it, and what it does in one line.
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "init": ("suites", "write a first case, its schema and an extractor"),
+    "import": ("suites", "make case files from a published dataset"),
+    "draft": ("suites", "draft the golds that are not there from models or extractors"),
+    "review": ("golds", "decide what is open in golds, or what fails in a run, on a page or here"),
+    "agree": ("golds", "measure how far two sets of golds agree, or the judge with people"),
+    "check": ("check", "check case files, their schemas and golds, without extracting"),
+    "score": ("score", "score one output against its gold, as one system or as several side by side"),
+    "explain": ("score", "list metrics and transforms, or explain one with worked numbers"),
+    "report": ("report", "report on a run: measures, fields, the published systems' numbers"),
+    "compare": ("compare", "compare two results files: PASS (0), WORSE (1), UNDECIDED (3)"),
+    "merge": ("report", "join the results files of a run that was cut into shards"),
+    "bisect": ("compare", "find the hunk of a prompt or schema by which a field fell"),
+    "leaderboard": ("report", "rank the models and prompts of results files"),
+    "schema print": ("schema", "print the JSON Schema of the case file"),
+    "schema infer": ("schema", "infer a JSON Schema from golds"),
+    "schema annotate": ("schema", "write default metrics into a schema"),
+    "schema resolve": ("schema", "resolve the references and compositions of a schema"),
+}
+"""Name -> the module of this package that has a command, and what it does in one line, in the order of a day's work.
 
-    Those of a command `name` are its functions `name_arguments` and `run_name`, whose docstring is its help.
-    """
-
-    module: str
-    summary: str
-
-
-COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
-    {
-        "init": Command("suites", "write a first case, its schema and an extractor"),
-        "import": Command("suites", "make case files from a published dataset"),
-        "draft": Command("suites", "draft the golds that are not there from models or extractors"),
-        "review": Command("golds", "decide what is open in golds, or what fails in a run, on a page or here"),
-        "agree": Command("golds", "measure how far two sets of golds agree, or the judge with people"),
-        "check": Command("check", "check case files, their schemas and golds, without extracting"),
-        "score": Command("score", "score one output against its gold, as one system or as several side by side"),
-        "explain": Command("score", "list metrics and transforms, or explain one with worked numbers"),
-        "report": Command("report", "report on a run: measures, fields, the published systems' numbers"),
-        "compare": Command("compare", "compare two results files: PASS (0), WORSE (1), UNDECIDED (3)"),
-        "merge": Command("report", "join the results files of a run that was cut into shards"),
-        "bisect": Command("compare", "find the hunk of a prompt or schema by which a field fell"),
-        "leaderboard": Command("report", "rank the models and prompts of results files"),
-        "schema print": Command("schema", "print the JSON Schema of the case file"),
-        "schema infer": Command("schema", "infer a JSON Schema from golds"),
-        "schema annotate": Command("schema", "write default metrics into a schema"),
-        "schema resolve": Command("schema", "resolve the references and compositions of a schema"),
-    }
-)
-"""Name -> command, in the order of a day's work; the name of a command of the group `schema` is `schema NAME`."""
+Its arguments and itself are the functions `name_arguments` and `run_name`, whose docstring is its help. The name of a
+command of the group `schema` is `schema NAME`.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,15 +84,15 @@ def _parser(described: Collection[str]) -> argparse.ArgumentParser:
     parser.add_argument("--print-completion", metavar="SHELL", help="print completion for a shell (needs shtab)")
     parser.set_defaults(parser=parser, run=_without_command)
     homes = {"": parser.add_subparsers(title="commands", metavar="COMMAND")}
-    for name, command in COMMANDS.items():
+    for name, (home, summary) in COMMANDS.items():
         group, _, last = name.rpartition(" ")
         if group not in homes:
             grouped = homes[""].add_parser(group, help="work on JSON Schemas")
             grouped.set_defaults(parser=grouped)
             homes[group] = grouped.add_subparsers(title="commands", metavar="COMMAND")
-        own = homes[group].add_parser(last, help=command.summary)
+        own = homes[group].add_parser(last, help=summary)
         if name in described:
-            module: Any = importlib.import_module(f"pytest_extract.cli.{command.module}")
+            module: Any = importlib.import_module(f"pytest_extract.cli.{home}")
             getattr(module, f"{last}_arguments")(own)
             run = getattr(module, f"run_{last}")
             own.description = run.__doc__

@@ -6,7 +6,7 @@ import argparse
 import functools
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -79,7 +79,10 @@ def run_check(args: argparse.Namespace) -> int:
     cases = [case for case in all_cases if not case.altered]
     findings = [lint.LintFinding(kind="case_file", error=error) for each in loaded for error in each.errors]
     are_all_read = not findings
-    findings += _undeclared(cases) if args.golds else ()
+    for case in cases if args.golds else ():
+        problems = validate_golds([case.gold], case.schema, strict_types=True)
+        places = [(problem.path, f"gold: {problem.message}") for problem in problems]
+        findings += lint.gold_findings(case, "undeclared", places)
     findings += lint.lint_cases(cases)
     findings += lint.mutation_findings(cases) if args.mutate else ()
     if are_all_read and are_all_looked_at:
@@ -87,8 +90,8 @@ def run_check(args: argparse.Namespace) -> int:
         findings += lint.check_recordings(all_cases, args.recordings)
     evidence = lint.check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()
-    told = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
-    told.sort(key=lambda finding: finding.severity == "warning")
+    once = {str(finding): finding for finding in findings}  # a mistake in a shared schema is listed once
+    told = sorted(once.values(), key=lambda finding: finding.severity == "warning")
     mistakes = sum(finding.severity == "mistake" for finding in told)
     coverage = lint.schema_coverage(cases) if args.coverage is not None else []
     if args.json:
@@ -136,13 +139,6 @@ def _prune(findings: Iterable[lint.LintFinding], *, are_all_read: bool) -> None:
         with suppress(OSError):  # what else is in the folder keeps it
             path.parent.rmdir()
     print_note("check", f"removed {plural(len(unused), 'unused recording')}")
-
-
-def _undeclared(cases: Iterable[Case]) -> Iterator[lint.LintFinding]:
-    for case in cases:
-        problems = validate_golds([case.gold], case.schema, strict_types=True)
-        places = [(problem.path, f"gold: {problem.message}") for problem in problems]
-        yield from lint.gold_findings(case, "undeclared", places)
 
 
 def _check_golds(args: argparse.Namespace) -> int:

@@ -15,14 +15,14 @@ from pytest_extract.cases.sources import read_text, read_value
 from pytest_extract.cli.files import load_extensions, print_note, print_text, read_schema, refuse_options, write_json
 from pytest_extract.core.extensions import POST_PROCESSORS, Extension, Extensions
 from pytest_extract.core.metrics import JUDGED, METRICS, PRESETS, bind_metric
-from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
+from pytest_extract.core.metrics.base import MetricSpec, TransformSpec
 from pytest_extract.core.output_shape import unwrap
 from pytest_extract.core.parse import SchemaFit, parse_output
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.scorer import Score, ScoreOptions, compile_schema
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.files import MOST_BULK_BYTES
 from pytest_extract.report.lines import safe, safe_prose, shorten, show
@@ -58,10 +58,10 @@ def run_score(args: argparse.Namespace) -> int:
         raise ConfigError("--document-report is that of extract-bench; --as shows systems: give one of them")
     if args.judge != "llm":
         refuse_options(args, "without --judge=llm", "judge-model")
+    elif args.judge_model is None:
+        raise ConfigError("--judge llm needs --judge-model PROVIDER/NAME; --judge exact and fuzzy need no model")
     if args.document_report or args.as_ is not None:
         refuse_options(args, "with --document-report or --as, which list no leaves", "all")
-    if args.judge == "llm" and args.judge_model is None:
-        raise ConfigError("--judge llm needs --judge-model PROVIDER/NAME; --judge exact and fuzzy need no model")
     schema, gold = read_schema(args.schema), read_value(args.gold)
     options: dict[str, Any] = {"modality": args.modality, "gates": {"schema": False} if args.no_schema_gate else None}
     if args.judge == "llm":
@@ -71,32 +71,29 @@ def run_score(args: argparse.Namespace) -> int:
     compiling: dict[str, Any] = {"judge_mode": args.judge, "extensions": load_extensions(args.extensions)}
     text = read_text(args.output, MOST_BULK_BYTES, streams=True)
     parsed = parse_output(text, repair=args.repair, fits=SchemaFit(schema, Validator(schema).is_valid))
-    notes = [str(note) for note in parsed.notes]
-    lines: list[str] = []
+    notes = [*map(str, parsed.notes)]
+    if parsed.failure is not None and (args.document_report or args.as_ is not None):
+        notes.append(str(parsed.failure))
+    for note in notes:
+        print_note("score", f"{args.output}: {safe(note)}")
     record: Json
-    if args.as_ is None and not args.document_report:
-        scorer = compile_schema(schema, **compiling)
+    if args.as_ is None:
+        scorer = compile_schema(schema, semantics="extract-bench" if args.document_report else None, **compiling)
         score = scorer.score_text(gold, text, repair=args.repair, confidence=args.confidence, **options)
         record = score.to_dict() if args.json else None
+        if args.document_report:
+            record = _document_report(score, schema, gold)
         lines = _score_lines(score, args)
     else:
-        notes += [] if parsed.failure is None else [str(parsed.failure)]
         extracted = parsed.value
         if args.confidence is not None and extracted is not MISSING:
             extracted = unwrap(extracted, ScoreOptions(confidence=args.confidence).confidence).value  # type: ignore[arg-type]
-        if args.document_report:
-            scorer = compile_schema(schema, semantics="extract-bench", **compiling)
-            score = scorer.score(gold, extracted, failure=parsed.failure, **options)
-            record = _document_report(score, schema, gold, extracted)
-        else:
-            names = SYSTEMS if args.as_ == "all" else dict.fromkeys(name.strip() for name in args.as_.split(","))
-            columns = compare_systems(
-                schema, gold, extracted, [*names], failure=parsed.failure, text=text, **options, **compiling
-            )
-            record = {column.system: asdict(column) for column in columns}
-            lines = _column_lines(columns, args.judge)
-    for note in notes:
-        print_note("score", f"{args.output}: {safe(note)}")
+        names = SYSTEMS if args.as_ == "all" else dict.fromkeys(name.strip() for name in args.as_.split(","))
+        columns = compare_systems(
+            schema, gold, extracted, [*names], failure=parsed.failure, text=text, **options, **compiling
+        )
+        record = {column.system: asdict(column) for column in columns}
+        lines = _column_lines(columns, args.judge)
     if args.json or args.document_report:
         write_json(record)
     else:
@@ -104,10 +101,10 @@ def run_score(args: argparse.Namespace) -> int:
     return 0
 
 
-def _document_report(score: Score, schema: Json, gold: Json, extracted: Json | Missing) -> Json:
+def _document_report(score: Score, schema: Json, gold: Json) -> Json:
     from pytest_extract.core.aggregate import content_coverage, extract_bench_report
 
-    report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
+    report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, score.extracted))
     record = asdict(report)
     record["confusion"] |= {name: getattr(report.confusion, name) for name in ("precision", "recall", "f1")}
     return {**record, "failed": report.failed, "pass_rate": report.pass_rate}
@@ -119,8 +116,7 @@ def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
         lines.append(f"{_NO_MODEL}{args.judge}")
     if score.failure is not None:
         lines.append(f"failure  {safe(str(score.failure))}")
-    gates = (score.gates.parse, score.gates.root, score.gates.schema, score.gates.coverage)
-    lines += [f"{gate.name} gate: {safe(gate.why)}" for gate in gates if not gate.passed]
+    lines += [f"{gate.name} gate: {safe(gate.why)}" for gate in score.gates.failed]
     lines += [f"{name:<20} {value:.6g}" for name, value in score.measures.items()]
     lines += [safe_prose(rule_text(rule)) for rule in score.rules if args.all or rule.status is not RuleStatus.HELD]
     if score.failure is not None and score.unread is None:
@@ -191,22 +187,18 @@ def run_explain(args: argparse.Namespace) -> int:
         refuse_options(args, "with --markdown", "extensions", "all")
         lines = metrics_manual(args.names or [*METRICS, *TRANSFORMS])
     else:
-        tables = _extension_tables(load_extensions(args.extensions) or Extensions())
+        own = load_extensions(args.extensions) or Extensions()
+        tables: Tables = {  # what is the project's own wins
+            "metric": {**METRICS, **own.metrics, **own.batches},
+            "transform": {**TRANSFORMS, **own.transforms},
+            "aligner": own.aligners,
+            "post-processor": {**POST_PROCESSORS, **own.post_processors},
+            "judge": own.judges,
+        }
         names = args.names or [name for table in tables.values() for name in table if args.all]
         lines = _sections(_named_specs(names, tables)) if names else _overview(tables)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
-
-
-def _extension_tables(own: Extensions) -> Tables:
-    """Return everything that has a name, by what it is; what is the project's own wins."""
-    return {
-        "metric": {**METRICS, **own.metrics, **own.batches},
-        "transform": {**TRANSFORMS, **own.transforms},
-        "aligner": own.aligners,
-        "post-processor": {**POST_PROCESSORS, **own.post_processors},
-        "judge": own.judges,
-    }
 
 
 def _overview(tables: Tables) -> Iterator[str]:
@@ -237,7 +229,10 @@ def _sections(specs: Iterable[Extension], most: int | None = None) -> Iterator[s
         if spec.params and same is not None:
             yield from (f"Parameters as of `{same}`.", "")
         elif spec.params:
-            yield from (*map(_parameter, spec.params), "")
+            for param in spec.params:
+                default = "" if param.default is None else f" (default {json.dumps(param.default, ensure_ascii=False)})"
+                yield f"- `{param.name}`{' (required)' if param.required else default}: {param.doc}"
+            yield ""
             shown.append(spec)
         if PRESETS.get(spec.name, ("", {}))[1]:
             yield from (f"As a preset: `{json.dumps(dict(PRESETS[spec.name][1]))}`.", "")
@@ -245,11 +240,6 @@ def _sections(specs: Iterable[Extension], most: int | None = None) -> Iterator[s
             yield from ("```python", *_worked(spec, most), "", "```", "")
         elif isinstance(spec, TransformSpec) and spec.examples:
             yield from (f"{'; '.join(_changed(*example) for example in spec.examples)}.", "")
-
-
-def _parameter(param: Param) -> str:
-    default = f" (default {json.dumps(param.default, ensure_ascii=False)})" if param.default is not None else ""
-    return f"- `{param.name}`{' (required)' if param.required else default}: {param.doc}"
 
 
 def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[Extension]:

@@ -37,14 +37,14 @@ from pytest_extract.core.values import (
     replaced,
     value_at,
 )
-from pytest_extract.core.words import plural
+from pytest_extract.core.words import listed, plural
 from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, find_evidence, more_rows
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.extraction.recordings import Recording, read_recording, recording_files, unused_recordings
 from pytest_extract.golds.changes import LEAST_DERIVED, changed_leaves
 from pytest_extract.report.lines import show
-from pytest_extract.run_case import Requirements, breaches_of, cannot_fail, cannot_fail_text, with_bounded_measures
+from pytest_extract.run_case import Requirements, breaches_of, cannot_fail, with_bounded_measures
 from pytest_extract.systems import SYSTEM_OF_DIALECT, not_published
 
 if TYPE_CHECKING:
@@ -156,9 +156,10 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
     if not _missed(case, case.scorer.failed(case.gold, no_json, case.score_options)):
         yield _case_warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
         return
-    free = cannot_fail(case.scorer.program, case.thresholds)
+    free = [f"`{pattern}`" for pattern in cannot_fail(case.scorer.program, case.thresholds)]
     if free:
-        yield _case_warning(case, "cannot_fail", cannot_fail_text(free))
+        told = f"no wrong value of {plural(len(free), 'field')} can fail a case: {listed(free)}"
+        yield _case_warning(case, "cannot_fail", told)
     idle = [f"`{name}: 0`" for name, bound in case.thresholds.measures.items() if bound <= 0]
     idle += [f"`fields: {{{name}: 0}}`" for name, bound in case.thresholds.fields.items() if bound <= 0]
     if idle:

@@ -154,7 +154,8 @@ class Prefetcher:
         extraction = self._extraction_service.extraction(item, index, lambda: extractor)
         if judge is not None:
             with suppress(BaseException):  # pytest.skip() too; raised again when the item is scored
-                score_extraction(item.case, extraction, judge)
+                options = replace(item.case.score_options, judge=judge)
+                score_extraction(item.case.scorer, item.case.gold, extraction, options)
         return extraction
 
 

@@ -13,17 +13,14 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.golds.lint import schema_coverage
 from tests.commands import write
+from tests.core.schemas import INTEGER, NUMBER, TEXT, array, obj, table
 from tests.shared_data import shared
 
-STRING = {"type": "string"}
-ROWS = {"type": "array", "items": {"type": "object", "properties": {"sku": STRING}}}
-SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}, "notes": STRING, "rows": ROWS}}
+SCHEMA = obj(total=NUMBER, notes=TEXT, rows=table(sku=TEXT))
 ONE = "1 good case in 1 file, no mistake"
+EMPTY = "the gold has no value, so that only an invented one"
+REQUIRED = {"schema": SCHEMA | {"required": ["rows"]}, "thresholds": {"required_key_recall": 1}}
 INVOICE = "ACME GmbH, Berlin, 2 August 2024\nTotal due: 1,109.00 EUR\n"
-
-
-def schema_of(**properties):
-    return {"type": "object", "properties": properties}
 
 
 @pytest.fixture
@@ -58,9 +55,7 @@ def test_mistakes_are_told_with_their_places(check):
 
 
 def test_mistakes_of_a_shared_schema_are_told_once_with_their_places(check):
-    text = (
-        '{"type": "object",\n "properteis": {"v": {"type": "string"}},\n "properties": {"total": {"x-eval-metric": 1}}}'
-    )
+    text = '{"type": "object",\n "properteis": {"v": {}},\n "properties": {"total": {"x-eval-metric": 1}}}'
     write({"s.schema.json": text})
     ended = check({}, {})
     at = "s.schema.json:%s: the schema at /%s: no %s"
@@ -90,8 +85,7 @@ def test_golds_can_be_held_to_more_than_the_schema(check):
     assert "c0.gold.json:3:11: gold: the schema declares no such field; known: notes" in ended.out
 
 
-EXACT = STRING | {"evaluation_config": "string_exact"}
-IDLE = STRING | {"evaluation_config": {"metric_id": "string_exact", "threshold": 0}}
+IDLE = TEXT | {"evaluation_config": {"metric_id": "string_exact", "threshold": 0}}
 
 
 @pytest.mark.parametrize(
@@ -100,24 +94,14 @@ IDLE = STRING | {"evaluation_config": {"metric_id": "string_exact", "threshold":
         ({"thresholds": {"pass_rate": 0}}, "an output without any JSON passes"),
         ({"thresholds": {"fields": {"total": 0}}}, "an output without any JSON passes"),
         ({"thresholds": {"json_parse": 1}}, "cannot fail on missing values: the output {} passes"),
-        (
-            {
-                "schema": {**SCHEMA, "required": ["rows"]},
-                "gates": {"schema": False},
-                "thresholds": {"required_key_recall": 1},
-            },
-            "no output can pass, as the gold itself fails: required_key_recall",
-        ),
+        (REQUIRED | {"gates": {"schema": False}}, "no output can pass, as the gold itself fails: required_key_recall"),
         (
             {"gold": {"total": 1, "notes": "x", "extra": 2}, "semantics": "extract-bench"},
             "1 of 3 gold values are compared with nothing: `extra` (1)",
         ),
-        ({"gold": {}}, "the gold has no value, so that only an invented one"),
-        ({"gold": {"notes": "", "rows": []}}, "the gold has no value, so that only an invented one"),
-        (
-            {"gold": {"notes": None}, "schema": schema_of(notes={"type": ["string", "null"]})},
-            "the gold has no value, so that only an invented one",
-        ),
+        ({"gold": {}}, EMPTY),
+        ({"gold": {"notes": "", "rows": []}}, EMPTY),
+        ({"gold": {"notes": None}, "schema": obj(notes={"type": ["string", "null"]})}, EMPTY),
         ({"gold": {}, "absent": {"$": "must"}}, None),
         ({"gold": {"rows": []}, "absent": {"rows": "must"}}, None),
     ],
@@ -131,7 +115,7 @@ def test_a_case_that_decides_nothing_is_warned_of(check, keys, told):
 def test_fields_that_cannot_fail_a_case_and_thresholds_of_0_are_warned_of(check):
     ended = check(
         {
-            "schema": schema_of(a=STRING, b={"type": "number"}, r={"type": "array", "items": STRING}, s=STRING),
+            "schema": obj(a=TEXT, b=NUMBER, r=array(TEXT), s=TEXT),
             "gold": {"a": "x", "b": 1, "r": ["q"], "s": "t"},
             "overrides": {"a": {"threshold": 0}, "r": {"threshold": 0}, "s": "skip"},
             "thresholds": {"pass_rate": 1, "mean_score": 0, "fields": {"b": 0}},
@@ -153,8 +137,9 @@ def test_fields_that_cannot_fail_a_case_and_thresholds_of_0_are_warned_of(check)
     ],
 )
 def test_a_field_can_fail_where_some_bound_is_about_it(check, thresholds, free):
-    rows = {"type": "array", "items": schema_of(k=EXACT, c=IDLE), "evaluation_config": {"align": "position"}}
-    schema = schema_of(a=IDLE, b=EXACT, rows=rows, none=STRING | {"evaluation_config": {}})
+    strict = TEXT | {"evaluation_config": "string_exact"}
+    rows = table(k=strict, c=IDLE) | {"evaluation_config": {"align": "position"}}
+    schema = obj(a=IDLE, b=strict, rows=rows, none=TEXT | {"evaluation_config": {}})
     gold = {"a": "x", "b": "y", "rows": [{"k": "p", "c": "q"}]}
     ended = check({"schema": schema, "gold": gold, "thresholds": thresholds})
     assert ended.status == 0
@@ -163,8 +148,8 @@ def test_a_field_can_fail_where_some_bound_is_about_it(check, thresholds, free):
 
 def test_a_name_that_a_published_system_does_not_have_is_told(check, run):
     """A project may have registered a comparator of its own there, which means something else."""
-    date, name = STRING | {"x-eval-compare": "date"}, STRING | {"x-eval-transform": ["strip", "null_if"]}
-    case = {"schema": schema_of(due=date, paid=date, name=name | {"x-eval-compare": "exact"})}
+    date, name = TEXT | {"x-eval-compare": "date"}, TEXT | {"x-eval-transform": ["strip", "null_if"]}
+    case = {"schema": obj(due=date, paid=date, name=name | {"x-eval-compare": "exact"})}
     ended = check({**case, "gold": {"due": "2026-01-02", "paid": "2026-01-03", "name": "a"}})
     assert ended.lines[0].startswith(
         "`date` is ours, not struct-extract-eval's, at /properties/due and 1 more place; "
@@ -172,21 +157,14 @@ def test_a_name_that_a_published_system_does_not_have_is_told(check, run):
     )
     code = "from pytest_extract import extend\n@extend.metric()\ndef date(gold, extracted):\n    return True\n"
     write({"own_names.py": code})
-    assert check(
-        {"schema": schema_of(due=date), "gold": {"due": "2026-01-02"}}, options="--extensions own_names"
-    ).lines == [ONE]
+    own = {"schema": obj(due=date), "gold": {"due": "2026-01-02"}}
+    assert check(own, options="--extensions own_names").lines == [ONE]
 
 
 def test_check_knows_the_metrics_of_a_project(check):
-    write(
-        {
-            "mine.py": "from pytest_extract import BoundMetric, Extensions, MetricSpec\n"
-            "make = lambda params, semantics: BoundMetric(name='my_metric', compare=lambda g, e: float(g == e))\n"
-            "extensions = Extensions(metrics={'my_metric': MetricSpec(name='my_metric', make=make, doc='Mine.')})\n"
-            "other = 5\n"
-        }
-    )
-    case = {"schema": schema_of(a={"x-eval-compare": "my_metric"}), "gold": {"a": "x"}}
+    code = "from pytest_extract import Extensions, extend\n@extend.metric()\ndef my_metric(gold, extracted):\n    return 1\n"
+    write({"mine.py": f"{code}extensions = Extensions.of(my_metric)\nother = 5\n"})
+    case = {"schema": obj(a={"x-eval-compare": "my_metric"}), "gold": {"a": "x"}}
     assert "my_metric" in check(case).out
     assert check(case, options="--extensions mine:extensions").status == 0
     assert "an Extensions object is needed, not int" in check(case, options="--extensions mine:other").err
@@ -204,13 +182,11 @@ def test_keys_that_do_not_tell_rows_apart_are_found_where_they_stand(check):
 def test_one_document_with_two_golds_is_a_mistake_and_twice_with_one_a_warning(check):
     same = {"text": "same"}
     ended = check(same, same, same | {"question": "which?"})
-    assert (ended.status, ended.lines) == (
-        1,
-        [
-            "c1.gold.json:2:11: the document is that of c0 (c0.extract.yaml:1), whose gold has 0 here, not 1",
-            "3 good cases in 3 files, 1 mistake",
-        ],
-    )
+    assert ended.status == 1
+    assert ended.lines == [
+        "c1.gold.json:2:11: the document is that of c0 (c0.extract.yaml:1), whose gold has 0 here, not 1",
+        "3 good cases in 3 files, 1 mistake",
+    ]
     twice = [same | {"gold": {"total": 5}}, same | {"gold": {"total": 5}}]
     ended = check(*twice)
     assert (ended.status, check(*twice, options="--strict").status) == (0, 1)
@@ -243,7 +219,7 @@ def test_findings_as_json(check):
 
 
 def test_evidence_names_values_that_the_document_does_not_have(check):
-    schema = schema_of(vendor={}, date={}, total={}, paid={}, note={})
+    schema = obj(vendor={}, date={}, total={}, paid={}, note={})
     gold = {"vendor": "ACME GMBH", "date": "2024-08-02", "total": 1190.0, "paid": True, "note": None}
     case = {"text": INVOICE, "schema": schema, "gold": gold}
     assert check(case, options="--evidence").lines == [
@@ -256,7 +232,7 @@ def test_evidence_names_values_that_the_document_does_not_have(check):
 
 
 def test_labels_that_stand_nowhere_are_counted_and_not_listed(check):
-    schema = schema_of(vendor={}, kind={}, unit={})
+    schema = obj(vendor={}, kind={}, unit={})
     golds = [{"vendor": "ACME", "kind": f"class-{letter}", "unit": "NA"} for letter in "abc"]
     cases = [{"text": f"{INVOICE}{n}", "schema": schema, "gold": gold} for n, gold in enumerate(golds)]
     derived = "6 are derived (units, categories and the like, which stand nowhere)"
@@ -283,23 +259,19 @@ def test_evidence_on_published_golds_finds_known_mistakes(run):
 
 SOLD = {"vendor": "ACME GmbH Berlin", "total": 1109.5, "paid": True}
 SOLD["rows"] = [{"sku": "A-1x", "qty": 12}, {"sku": "B-2y", "qty": 37}]
-SALE = schema_of(
-    vendor=STRING,
-    total={"type": "number"},
-    paid={"type": "boolean"},
-    rows={"type": "array", "items": schema_of(sku=STRING, qty={"type": "integer"})},
-)
+SALE = obj(vendor=TEXT, total=NUMBER, paid={"type": "boolean"}, rows=table(sku=TEXT, qty=INTEGER))
 
 
-NUMBER = "another digit, two digits swapped, ten times, another sign"
+DIGITS = "another digit, two digits swapped, ten times, another sign"
 LENIENT = {
     "vendor": "3 of 4: cut in half, a word lost, another text",
-    "total": f"4 of 5: {NUMBER}",
+    "total": f"4 of 5: {DIGITS}",
     "paid": "1 of 2: the other one",
     "rows": "3 of 4: a row lost, a row twice, the second half lost",
     "rows[].sku": "3 of 4: another digit, cut in half, another text",
-    "rows[].qty": f"4 of 5: {NUMBER}",
+    "rows[].qty": f"4 of 5: {DIGITS}",
 }
+FUZZY = {"metric": "fuzzy", "threshold": 0.5}
 BOUND, METRIC = "`thresholds: {fields: {", "a stricter metric in the schema or in `overrides` would fail them"
 
 
@@ -308,11 +280,7 @@ BOUND, METRIC = "`thresholds: {fields: {", "a stricter metric in the schema or i
     [
         ({}, {}, ""),  # strict metrics and thresholds let no change pass
         ({"overrides": {"vendor": "skip"}}, {}, ""),
-        (
-            {"overrides": {"vendor": {"metric": "fuzzy", "threshold": 0.5}}},
-            {"vendor": "2 of 4: cut in half, a word lost"},
-            METRIC,
-        ),
+        ({"overrides": {"vendor": FUZZY}}, {"vendor": "2 of 4: cut in half, a word lost"}, METRIC),
         ({"thresholds": {"pass_rate": 0.6}}, LENIENT, BOUND),
         (
             {"thresholds": {"pass_rate": 0.6, "fields": {"total": 1.0, "rows": 1.0}}},
@@ -333,26 +301,21 @@ def test_changes_of_a_gold_that_would_pass_are_named(check, keys, told, remedy):
 
 NODE = {"$ref": "#/$defs/node"}
 WIDE = {
-    **schema_of(
-        vendor=STRING,
+    **obj(
+        vendor=TEXT,
         currency={"enum": ["EUR", "USD", None]},
         paid={"type": "boolean"},
-        items=ROWS,
-        party={"anyOf": [STRING, schema_of(name=STRING)]},
-        meta=schema_of(page={"type": "integer"}),
+        items=table(sku=TEXT),
+        party={"anyOf": [TEXT, obj(name=TEXT)]},
+        meta=obj(page=INTEGER),
     ),
     "required": ["vendor"],
 }
 
 
 def covered(schema, *golds):
-    write(
-        {
-            "a.extract.yaml": {
-                "cases": [{"id": f"c{n}", "text": "x", "schema": schema, "gold": g} for n, g in enumerate(golds)]
-            }
-        }
-    )
+    cases = [{"id": f"c{n}", "text": "x", "schema": schema, "gold": gold} for n, gold in enumerate(golds)]
+    write({"a.extract.yaml": {"cases": cases}})
     loaded = load_cases(Path("a.extract.yaml"), SchemaCache())
     assert loaded.errors == ()
     (found,) = schema_coverage(loaded.cases)
@@ -371,19 +334,18 @@ def test_coverage_lists_what_no_gold_has_until_nothing_is_missing(run):
     }
     second = {"vendor": "B", "currency": "USD", "paid": False, "items": [], "party": {"name": "C"}, "meta": {}}
     third = {"vendor": "D", "party": {}, "meta": {"page": 1}}
-    shares = [
-        covered(WIDE, *golds).share for golds in ([first], [first, second], [first, second, third, {"vendor": "E"}])
-    ]
+    golds = [first, second, third, {"vendor": "E"}]
+    shares = [covered(WIDE, *golds[:count]).share for count in (1, 2, 4)]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    node = schema_of(next=NODE) | {"$defs": {"node": schema_of(next=NODE)}}
+    node = obj(next=NODE) | {"$defs": {"node": obj(next=NODE)}}
     assert covered(node, {}).missing == {"next": ["a value"]}
-    skipped = schema_of(a=STRING | {"x-eval-skip": True}, b=STRING | {"x-eval-compare": "exact"})
+    skipped = obj(a=TEXT | {"x-eval-skip": True}, b=TEXT | {"x-eval-compare": "exact"})
     assert {state.pattern for state in covered(skipped, {"b": "x"}).states} == {"b"}
 
 
 def test_check_lists_coverage_and_fails_below_a_share(check):
-    case = {"schema": schema_of(a={"enum": ["EUR", "USD"]}), "gold": {"a": "EUR"}}
+    case = {"schema": obj(a={"enum": ["EUR", "USD"]}), "gold": {"a": "EUR"}}
     write({"s.schema.json": case["schema"]})
     case["schema"] = "s.schema.json"
     share = "schema coverage: s.schema.json 50 % (2 of 4 states, 1 gold"
@@ -407,19 +369,17 @@ def test_the_manual_shows_what_the_commands_print(run):
 
 
 def test_golds_on_their_own_are_held_against_a_schema(run):
-    write({"s.json": schema_of(a=STRING), "gold.json": {"a": "x", "n": 1}, "more.jsonl": '{"n": 2.5}\n\n{"a": null}\n'})
+    write({"s.json": obj(a=TEXT), "gold.json": {"a": "x", "n": 1}, "more.jsonl": '{"n": 2.5}\n\n{"a": null}\n'})
     write({"bare.json": {}})
     ended = run("check --schema s.json gold.json more.jsonl")
-    assert (ended.status, ended.lines) == (
-        1,
-        [
-            "gold.json: error: `n`: the schema declares no such field; known: a",
-            "more.jsonl:1: error: `n`: the schema declares no such field; known: a",
-            "more.jsonl:1: warning: `a`: declared by the schema, but not there",
-            "more.jsonl:3: error: `a`: null where a string was expected",
-            "3 golds: 3 mistakes, 1 warning",
-        ],
-    )
+    assert ended.status == 1
+    assert ended.lines == [
+        "gold.json: error: `n`: the schema declares no such field; known: a",
+        "more.jsonl:1: error: `n`: the schema declares no such field; known: a",
+        "more.jsonl:1: warning: `a`: declared by the schema, but not there",
+        "more.jsonl:3: error: `a`: null where a string was expected",
+        "3 golds: 3 mistakes, 1 warning",
+    ]
     ended = run("check --schema s.json bare.json")
     assert (ended.status, "0 mistakes, 1 warning" in ended.out) == (0, True)
     assert run("check --schema s.json bare.json --strict").status == 1

@@ -105,14 +105,8 @@ def test_data_holds_no_secret(value):
 
 def test_the_values_of_variables_are_found_where_they_hold_chance():
     secrets = NOTHING_KNOWN.with_environ(ENVIRONMENT)
-    assert sorted(secrets.strong.values()) == [
-        "COHERE_API_KEY",
-        "DATABASE_URL",
-        "QUOTED_SECRET",
-        "ROLE_SECRET_ID",
-        "SESSION_COOKIE",
-        "STORE_CONNECTION_STRING",
-    ]
+    strong = "COHERE_API_KEY DATABASE_URL QUOTED_SECRET ROLE_SECRET_ID SESSION_COOKIE STORE_CONNECTION_STRING"
+    assert sorted(secrets.strong.values()) == strong.split()
     assert sorted(secrets.weak.values()) == ["PARTITION_KEY", "SHORT_PASSWORD", "SORT_KEY"]
     for value, name in secrets.strong.items():
         encoded = [base64.b64encode(f"{user}{value}:x".encode()).decode() for user in ("", "a:", "ab:")]

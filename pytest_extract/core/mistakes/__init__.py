@@ -88,12 +88,10 @@ class ComparedOutput:
 
     @cached_property
     def gold_places(self) -> Mapping[str, Sequence[FieldPath]]:
-        """Distinctive gold value (`value_key`) -> its paths."""
+        """Distinctive gold value (`value_key`), or "" for all others -> its paths."""
         places: dict[str, list[FieldPath]] = defaultdict(list)
         for path, value in iter_leaves(self.gold):
-            key = value_key(value)
-            if key:
-                places[key].append(path)
+            places[value_key(value)].append(path)
         return places
 
     @cached_property

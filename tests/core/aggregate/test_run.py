@@ -49,7 +49,7 @@ RUN = [
 
 def test_rows_are_cases_with_the_mean_of_their_repeats():
     rows = case_rows(RUN)
-    assert [(row.case, row.weight, row.depth) for row in rows] == [("a", 1.0, 2), ("b", 3.0, 5), ("e", 2.0, 3)]
+    assert [(row.weight, row.depth) for row in rows] == [(1.0, 2), (3.0, 5), (2.0, 3)]
     assert rows[1].measures["f1"] == pytest.approx(0.6)
     (half,) = case_rows([result("a", score(1.0), score(0.0), broken=(1,))])
     assert half.measures["f1"] == 1.0, "a broken repeat takes no part"
@@ -78,7 +78,7 @@ def test_what_there_is_nothing_for_is_left_out():
     assert aggregate([result("c", outcome=Outcome.ERROR)]).scored == 0
     unknown = aggregate([result("a", score(1.0), complexity=None)], samples=10)
     assert (unknown.sob_weighted, unknown.measures["f1"].weighted) == (None, None)
-    rows = [CaseMeasures(case="a", measures={"f1": 1.0, "recall": 1.0}), CaseMeasures(case="b", measures={"f1": 0.0})]
+    rows = [CaseMeasures(measures={"f1": 1.0, "recall": 1.0}), CaseMeasures(measures={"f1": 0.0})]
     assert list(measure_means(rows, samples=10)) == ["f1"]
     assert by_depth(rows)["all"] == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.aggregate import (
     CATEGORIES,
-    MODALITIES,
     SOB_METRICS,
     Estimate,
     intervals,
@@ -26,6 +25,7 @@ from pytest_extract.core.aggregate import (
 )
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.complexity import WEIGHTS
+from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.measures import PUBLISHED_NAMES
 from tests.core.aggregate.test_run import result, score
 from tests.cpu_time import cpu_seconds

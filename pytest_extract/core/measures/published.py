@@ -71,21 +71,14 @@ class DocumentSchema:
         return {} if too_deep(self.validator.schema) else self.validator.schema
 
     @cached_property
-    def _types_at(self) -> Callable[[str], frozenset[type]]:
+    def types_at(self) -> Callable[[str], frozenset[type]]:
+        """The types that are declared at the path of a value, with the index 0 for every row."""
         return lru_cache(4096)(partial(_types_at, self._followed))
 
     @cached_property
-    def required(self) -> tuple[str, ...]:
-        """The required paths in the schema's order."""
-        return (*_required(self._followed, ""),)
-
-    def count_typed(self, values: Mapping[str, Json]) -> int:
-        """Count the values that have the type that the schema declares at their path, the same in all rows."""
-        return sum([type(value) in self._types_at(_INDEX.sub("[0]", path)) for path, value in values.items()])
-
-    def missing(self, places: set[str]) -> list[str]:
-        """List the required paths (`items[].name`) that a document has nowhere, sorted."""
-        return sorted({*self.required} - places)
+    def required(self) -> frozenset[str]:
+        """The required paths (`items[].name`)."""
+        return frozenset(_required(self._followed, ""))
 
 
 def _types_at(schema: Json, path: str) -> frozenset[type]:
@@ -150,32 +143,10 @@ class DocumentPair:
         self.equal = self.extracted is not MISSING and bool(gold == self.extracted)
         self.valid = self.extracted is not MISSING and schema.validator.is_valid(self.extracted)
 
-    @property
-    def valid_draft7(self) -> bool:
-        """SOB's `schema_compliance`: an object or array that satisfies the schema under Draft 7."""
-        return self.structured and self.schema.validator.is_valid_draft7(self.extracted)
-
     @cached_property
     def violation(self) -> Violation | None:
         """First place where the extracted value breaks the schema."""
         return None if self.valid or self.extracted is MISSING else self.schema.validator.first_error(self.extracted)
-
-    @property
-    def missing_required(self) -> list[str]:
-        """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
-        if not self.structured or not self.schema.validator.valid_schema_draft7:
-            return [*self.schema.required]
-        return self.schema.missing(self.places)
-
-    @property
-    def identical(self) -> bool:
-        """Equality of the JSON texts but for key order, as in SOB's `strict_json_em`.
-
-        What is not structured counts as not parsed there, and that as null.
-        """
-        if not self.structured:
-            return self.gold is None
-        return self.equal and written_alike(self.gold, self.extracted)
 
 
 def written_alike(one: Json, other: Json) -> bool:
@@ -209,25 +180,30 @@ class CoverageGate:
 
 
 def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
-    """Return the SOB measures of one comparison under one coverage gate by name."""
-    wanted, found = sides.wanted, sides.found
+    """Return the SOB measures of one comparison under one coverage gate by name.
+
+    `json_pass`: an object or array that satisfies the schema under Draft 7. `perfect`: equality of the JSON texts but
+    for key order; what is not structured counts as not parsed there, and that as null.
+    """
+    wanted, found, schema = sides.wanted, sides.found, sides.schema
     pairs = [(value, found.get(path, MISSING)) for path, value in wanted.items()]
-    json_pass = 1.0 if sides.valid_draft7 else 0.0
+    json_pass = float(sides.structured and schema.validator.is_valid_draft7(sides.extracted))
     content = json_pass * gate.factor(sides.coverage)
     equal = sum([one == other for one, other in pairs])
-    required = len({*sides.schema.required})
-    key_recall = 1.0 - len(sides.missing_required) / required if required else 1.0
     tokens = sum([token_f1(one, None if other is MISSING else other) for one, other in pairs])
+    typed = sum([type(value) in schema.types_at(_INDEX.sub("[0]", path)) for path, value in found.items()])
+    perfect = sides.equal and written_alike(sides.gold, sides.extracted) if sides.structured else sides.gold is None
+    key_recall = 1.0 - len(schema.required - sides.places) / len(schema.required) if schema.required else 1.0
     return {
-        "json_parse": 1.0 if sides.structured else 0.0,
+        "json_parse": float(sides.structured),
         "json_pass": json_pass,
         "value_accuracy": content * (equal / len(wanted) if wanted else 1.0),
         "faithfulness": content * (tokens / len(wanted) if wanted else 1.0),
         "path_recall": json_pass * (sides.shared / len(wanted) if wanted else 0.0),
         "structure_coverage": json_pass * sides.coverage,
-        "type_safety": json_pass * (sides.schema.count_typed(found) / len(found) if found else 0.0),
-        "perfect": 1.0 if sides.identical else 0.0,
-        "required_key_recall": key_recall if sides.structured and sides.schema.validator.valid_schema_draft7 else 0.0,
+        "type_safety": json_pass * (typed / len(found) if found else 0.0),
+        "perfect": float(perfect),
+        "required_key_recall": key_recall if sides.structured and schema.validator.valid_schema_draft7 else 0.0,
     }
 
 

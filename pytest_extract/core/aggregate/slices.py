@@ -130,10 +130,6 @@ def _json_type_of(result: CaseResult, leaf: FieldResult) -> str:
     return f"{name} in a list" if leaf.pattern.endswith("[]") else name
 
 
-def _prompt_of(result: CaseResult) -> str:
-    return result.variant.prompt or result.prompt_file or NONE
-
-
 def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
     return Dimension(name, doc, lambda result: _bin(size(result)), size=size)
 
@@ -159,7 +155,9 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         _sized("pages", "the pages of the document, where its text was read", lambda result: result.shape.get("pages")),
         _sized("tokens", "the tokens of the request (mean over the repeats)", _tokens),
         Dimension("modality", "text, image or audio", lambda result: result.modality),
-        Dimension("prompt", "the file of the prompt", _prompt_of),
+        Dimension(
+            "prompt", "the file of the prompt", lambda result: result.variant.prompt or result.prompt_file or NONE
+        ),
         Dimension("origin", "sample, correction or synthetic", lambda result: str(result.origin)),
         Dimension("complexity", "easy, medium or hard", lambda result: result.complexity or NONE),
     )

@@ -20,6 +20,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from pytest_extract.core.metrics.exact import bag_f1
 from pytest_extract.core.metrics.texts import words
 from pytest_extract.core.parse import too_deep
 from pytest_extract.core.validate import Validator, Violation
@@ -165,18 +166,19 @@ CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageGate:
-    """How coverage c becomes a factor: hard, 1 from the floor on, else 0; soft, min(1, (c / floor)²); off, 1."""
+    """How coverage c becomes a factor: hard, 1 from the floor on, else 0; soft, min(1, (c / floor)²); off, 1.
+
+    The floor is above 0.
+    """
 
     mode: CoverageMode
     floor: float
 
     def factor(self, coverage: float) -> float:
         """Return the factor in [0, 1]; no coverage at all gives 0 in either mode."""
-        if self.mode == "off":
+        if self.mode == "off" or coverage >= self.floor:
             return 1.0
-        if coverage >= self.floor and coverage > 0.0:
-            return 1.0
-        return 0.0 if self.mode == "hard" or coverage <= 0.0 else (coverage / self.floor) ** 2
+        return 0.0 if self.mode == "hard" else (coverage / self.floor) ** 2
 
 
 def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
@@ -214,11 +216,7 @@ def token_f1(gold: Json, value: Json) -> float:
     """
     if gold == value and type(gold) is type(value):
         return 1.0
-    expected, found = (words(one if isinstance(one, str) else canonical_json(one)) for one in (gold, value))
-    both = expected.total() + found.total()
-    if not expected or not found:
-        return 0.0 if both else 1.0
-    return 2 * (expected & found).total() / both
+    return bag_f1(*(words(one if isinstance(one, str) else canonical_json(one)) for one in (gold, value)))
 
 
 def document_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:

@@ -123,12 +123,6 @@ def _path(path: str) -> str:
     return posixpath.normpath("/".join(segments)).strip("/") if path.strip("/") else ""
 
 
-def _query(text: str) -> str:
-    """Normalise escapes and the order of `a=1&b=2`."""
-    pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
-    return f"?{urlencode(sorted(pairs), errors='surrogatepass')}" if pairs else ""
-
-
 @MetricSpec.row(
     "url",
     Example("https://Example.com:443/a/./b/", "example.com/a/b", 1.0),
@@ -161,8 +155,10 @@ def _url(params: Params, _semantics: SemanticsName) -> BoundMetric:
         scheme = "" if any_scheme else f"{parts.scheme.lower()}://"
         own_port = f":{port}" if port and port != _PORTS.get(parts.scheme.lower() or "http") else ""
         last = f"#{parts.fragment}" if fragment and parts.fragment else ""
+        pairs = parse_qsl(parts.query, keep_blank_values=True, errors="surrogateescape")
+        query = f"?{urlencode(sorted(pairs), errors='surrogatepass')}" if pairs else ""
         who = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-        return f"{scheme}{who}{host}{own_port}/{_path(parts.path)}{_query(parts.query)}{last}"
+        return f"{scheme}{who}{host}{own_port}/{_path(parts.path)}{query}{last}"
 
     return _normalised("a URL", normal)
 

@@ -439,10 +439,8 @@ def _cell(row: Row) -> str:
 
 
 def _split(rows: Iterable[tuple[str, Row]]) -> dict[str, Passed]:
-    counts: dict[str, list[int]] = {}
-    for name, row in rows:
-        counts.setdefault(name, [0, 0])[0 if row["passed"] else 1] += 1
-    return {name: Passed(passed=passed, failed=failed) for name, (passed, failed) in counts.items()}
+    counts = Counter((name, bool(row["passed"])) for name, row in rows)
+    return {name: Passed(passed=counts[name, True], failed=counts[name, False]) for name, _ in counts}
 
 
 def _fail_reason(row: Row) -> str:
@@ -612,16 +610,12 @@ def measure_means(rows: Sequence[CaseMeasures], *, samples: int = SAMPLES) -> di
 
 def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
     """DeepJSONEval's table: mean of its three criteria over cases of depth 3-4 (medium), 5 and more (hard), and all."""
-    levels = [None if row.depth is None else depth_class(row.depth) for row in rows]
-    groups = {
-        level: [row for row, own in zip(rows, levels, strict=True) if level in (own, "all")]
-        for level in ("medium", "hard", "all")
-    }
-    return {
-        level: {name: sum(row.measures.get(name, 0.0) for row in group) / len(group) for name in DEEPJSON}
-        for level, group in groups.items()
-        if group
-    }
+    found = {}
+    for level in ("medium", "hard", "all"):
+        group = [row.measures for row in rows if level in ("all", depth_class(row.depth or 0))]
+        if group:
+            found[level] = {name: mean([measures.get(name, 0.0) for measures in group]) for name in DEEPJSON}
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

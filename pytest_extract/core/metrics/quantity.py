@@ -223,7 +223,7 @@ _BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")
 _BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}
 _MARKS: Final[Mapping[int, str]] = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2032: "'", 0x2033: '"'}
 """Marks of feet and inches, minutes and seconds, as they are printed."""
-_SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-+\u2212]?\d.*)")
+_SPAN = re.compile(r"(.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?([-+\u2212]?\d.*)")
 
 
 class Quantity(NamedTuple):
@@ -259,18 +259,10 @@ def _quantity_reader(styles: Sequence[NumberStyle], default: Unit | None) -> Cal
     def unit_of(text: str) -> Unit | None:
         return read_unit(text, known=False) if text else default
 
-    def one(text: str) -> Quantity | None:
-        found = read_written(text, styles)
-        if found is None or found.before:
-            return None
-        return _in_base(found.value, found.value, unit_of(found.after))
-
-    def span(text: str) -> Quantity | None:
-        """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
-        match = _SPAN.fullmatch(text)
-        if match is None:
-            return None
-        low, high = (read_written(match[name], styles) for name in ("low", "high"))
+    def between(*ends: str) -> Quantity | None:
+        """Read one value, or the two ends of "3.5-5.0 mmol/L" and "2 g to 3 g"."""
+        read_ends = [read_written(text, styles) for text in ends]
+        low, high = read_ends[0], read_ends[-1]
         if low is None or high is None or low.before or high.before or low.value > high.value:
             return None
         unit = unit_of(high.after)
@@ -285,7 +277,8 @@ def _quantity_reader(styles: Sequence[NumberStyle], default: Unit | None) -> Cal
             return None
         sign = _BOUND.match(text)
         text = text[sign.end() :] if sign else text
-        found = one(text) or span(text)
+        span = _SPAN.fullmatch(text)
+        found = between(text) or (between(*span.groups()) if span else None)
         return found._replace(bound=_BOUNDS.get(sign[1], sign[1])) if found and sign else found
 
     return read

@@ -147,10 +147,7 @@ def compared_results(leaves: Iterable[FieldResult], fields: Iterable[FieldResult
     sizes = {len(result.path) for result in fields}
     shown = {leaf.path[:size] for leaf in results for size in sizes}
     wrong = {leaf.path[:size] for leaf in results if leaf.status in WRONG for size in sizes}
-    return [
-        *results,
-        *(result for result in fields if result.path not in (wrong if result.status in WRONG else shown)),
-    ]
+    return results + [each for each in fields if each.path not in (wrong if each.status in WRONG else shown)]
 
 
 def mistake_kinds(score: ScoreRecord) -> Iterator[str]:

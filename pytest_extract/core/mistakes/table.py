@@ -204,11 +204,7 @@ _TOTAL: Final = re.compile(
 )
 
 
-@output_kind(
-    {"items": [_BOLT, _NUT]},
-    {"items": [_BOLT, _NUT, {"name": "Total"}]},
-    "row 2 is a total of the table",
-)
+@output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, {"name": "Total"}]}, "row 2 is a total of the table")
 def invented_row(output: ComparedOutput) -> Iterator[Found]:
     """Row that the gold does not have, such as the total of a table."""
     for pair in _lists(output):
@@ -236,11 +232,7 @@ def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
                 yield output.failing_from[*at, j], f"row {j} is a copy of row {twins[0]}"
 
 
-@output_kind(
-    {"items": [_BOLT, _NUT]},
-    {"items": [{"name": "Bolt Nut"}]},
-    "rows 0, 1 were merged into one",
-)
+@output_kind({"items": [_BOLT, _NUT]}, {"items": [{"name": "Bolt Nut"}]}, "rows 0, 1 were merged into one")
 def merged_rows(output: ComparedOutput) -> Iterator[Found]:
     """Rows merged into one, or one split into several."""
     for pair in _lists(output):

@@ -564,8 +564,7 @@ def field_table(
 DEEPJSON: Final = measures_of_system("deepjsoneval")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseMeasures:
+class CaseMeasures(NamedTuple):
     """One scored case: the mean of each measure over its repeats, and what it weighs.
 
     weight: 1 easy, 2 medium, 3 hard, 0 where the complexity is unknown; depth: of nesting, None where unknown.
@@ -576,8 +575,7 @@ class CaseMeasures:
     depth: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureMeans:
+class MeasureMeans(NamedTuple):
     """One measure over a run; `weighted` is None where no case's complexity is known."""
 
     plain: Estimate
@@ -587,11 +585,7 @@ class MeasureMeans:
 def case_rows(results: Iterable[CaseResult]) -> list[CaseMeasures]:
     """Turn results into rows, in their order; cases without a scored repeat are left out."""
     return [
-        CaseMeasures(
-            measures=result.means,
-            weight=WEIGHTS.get(result.complexity or "", 0.0),
-            depth=result.shape.get("depth"),
-        )
+        CaseMeasures(result.means, WEIGHTS.get(result.complexity or "", 0.0), result.shape.get("depth"))
         for result in results
         if result.scores
     ]
@@ -618,8 +612,7 @@ def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunAggregate:
+class RunAggregate(NamedTuple):
     """Everything that the systems report of a run, for one variant.
 
     cases: all; scored: those with measures; errors and not_run: those without, for these reasons.

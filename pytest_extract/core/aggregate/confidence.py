@@ -207,8 +207,7 @@ def propose_threshold(cases: Sequence[CaseValues], precision: float) -> float | 
     return min(passed, default=None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ThresholdProposal:
+class ThresholdProposal(NamedTuple):
     """The threshold of a pattern (`ALL_FIELDS`: of all), with what it gives where it was proposed and checked.
 
     `every`: what a threshold of 0 gives where one was looked for. `needed`: how many such cases without a wrong value
@@ -249,8 +248,7 @@ RESAMPLES: Final = 1_000
 _SEED: Final = 20_260_101
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(NamedTuple):
     """How a confidence relates to being right, over the values that have one; each estimate with its 95 % interval.
 
     accuracy: share of right values. error: expected calibration error, the mean distance of confidence and share over

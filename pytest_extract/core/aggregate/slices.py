@@ -101,14 +101,6 @@ def _failures_of(score: ScoreRecord) -> Iterator[str]:
 _BOUNDS: Final = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 
 
-def _bin(size: int | None) -> str:
-    if size is None:
-        return NONE
-    index = bisect_left(_BOUNDS, size)
-    low = _BOUNDS[index - 1] + 1 if index else 0
-    return f"{low:,} to {_BOUNDS[index]:,}" if index < len(_BOUNDS) else f"{low:,} and more"
-
-
 def _rounded_mean(sizes: Sequence[int]) -> int | None:
     return round(sum(sizes) / len(sizes)) if sizes else None
 
@@ -131,7 +123,15 @@ def _json_type_of(result: CaseResult, leaf: FieldResult) -> str:
 
 
 def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
-    return Dimension(name, doc, lambda result: _bin(size(result)), size=size)
+    def bin_of(result: CaseResult) -> str:
+        number = size(result)
+        if number is None:
+            return NONE
+        index = bisect_left(_BOUNDS, number)
+        low = _BOUNDS[index - 1] + 1 if index else 0
+        return f"{low:,} to {_BOUNDS[index]:,}" if index < len(_BOUNDS) else f"{low:,} and more"
+
+    return Dimension(name, doc, bin_of, size=size)
 
 
 DIMENSIONS: Final[Mapping[str, Dimension]] = {
@@ -425,8 +425,7 @@ class Recall(NamedTuple):
         return self.found / self.rows if self.rows else 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class Edge(NamedTuple):
     """Where recall falls: `at` is the last position, or length, before it; `low` and `high` bound it at 95 %."""
 
     by: By
@@ -437,8 +436,7 @@ class Edge:
     after: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListRecall:
+class ListRecall(NamedTuple):
     """The lists of one pattern in one variant. The keys of bins are their ends: rows 11 to 30 are those of 30."""
 
     pattern: str

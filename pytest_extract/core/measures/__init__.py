@@ -49,10 +49,7 @@ ROWS: Final = (
     Measure("json_pass", "1 where the output satisfies the schema under Draft 7.", ("sob",), "schema_compliance"),
     Measure("value_accuracy", "Equal leaves / gold leaves, under schema and coverage gate.", ("sob",), "leaf_value_em"),
     Measure(
-        "faithfulness",
-        "Mean token F1 of gold leaves, under schema and coverage gate.",
-        ("sob",),
-        "value_token_f1",
+        "faithfulness", "Mean token F1 of gold leaves, under schema and coverage gate.", ("sob",), "value_token_f1"
     ),
     Measure(
         "path_recall", "Gold paths of the output / gold paths, under the schema gate.", ("sob",), "hier_path_recall"

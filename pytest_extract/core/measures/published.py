@@ -231,8 +231,7 @@ SCORED: Final = "Give score in 3 criteria"
 _FENCE: Final = "```json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeepJsonScore:
+class DeepJsonScore(NamedTuple):
     """The published numbers of one answer, each in [0, 1], with the published note."""
 
     note: str

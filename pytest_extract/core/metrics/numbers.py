@@ -472,10 +472,7 @@ def decimal_text(value: Fraction) -> str:
 
 # --- numbers
 
-_TOLERANCES = (
-    check.tolerance("rel", "tolerance relative to |gold|"),
-    check.tolerance("abs", "absolute tolerance"),
-)
+_TOLERANCES = (check.tolerance("rel", "tolerance relative to |gold|"), check.tolerance("abs", "absolute tolerance"))
 PERCENT: Final = frozenset(
     ("%", "percent", "per cent", "pct", "prozent", "pour cent", "por ciento", "per cento", "procent")
 )

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Program, Skip, nodes_at
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.metrics.base import with_defaults
+from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics.dates import PartialDate, date_reader
 from pytest_extract.core.metrics.numbers import NOISE, Money, exactly, money_reader, number_reader
 from pytest_extract.core.results import RuleResult, RuleStatus
@@ -44,7 +44,8 @@ from pytest_extract.core.values import (
 )
 from pytest_extract.errors import SchemaError, closest, nearest
 
-RULE_KEYS: Final = ("rule", "each", "rel", "abs")
+RULE_KEYS: Final = {"rule": check.text, "each": check.text, "rel": check.number(0), "abs": check.number(0)}
+"""Keys of a rule, each with the check of its value."""
 LONGEST_RULE: Final = 1_000
 """Characters of the longest rule."""
 COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
@@ -78,11 +79,8 @@ def checked_entry(entry: Json) -> Mapping[str, Json]:
     for key, value in entry.items():
         if key not in RULE_KEYS:
             raise RuleMistake(f"a rule has no key {key!r}{nearest(key, RULE_KEYS)}", key)
-        if key in ("rule", "each") and not (isinstance(value, str) and value.strip()):
-            raise RuleMistake(f"`{key}` must be a text", key)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e300
-        if key in ("rel", "abs") and not is_number:
-            raise RuleMistake(f"`{key}` must be a number, 0 or more, not {short_repr(value)}", key)
+        if (problem := RULE_KEYS[key](value)) is not None:
+            raise RuleMistake(f"`{key}` {problem}, not {short_repr(value)}", key)
     if "rule" not in entry:
         raise RuleMistake("needs `rule`, its text", None)
     return entry
@@ -128,7 +126,7 @@ class NotComputableError(Exception):
 
 
 def _reader(metric: str, params: Mapping[str, Json]) -> Callable[[Json], Decimal | PartialDate | None]:
-    read = _READERS[metric](with_defaults(params, METRICS[metric].params))
+    read = _READERS[metric](check.with_defaults(params, METRICS[metric].params))
     return lambda value: _operand(read(value))
 
 
@@ -387,7 +385,7 @@ class ExpressionReader:
         if around != "count" and nodes and all(isinstance(each, Array) for each in nodes):
             names = f"{pattern}[].amount, or count({pattern})"
             raise RuleMistake(f"{pattern!r} is an array: name what is in it, such as {names}")
-        metrics = [check.metric for node in nodes if isinstance(node, Leaf) for check in node.checks]
+        metrics = [each.metric for node in nodes if isinstance(node, Leaf) for each in node.checks]
         readers = (_reader(each.name, each.params) for each in metrics if each.name in _READERS)
         read: Callable[[Json], Operand | None] = next(readers, read_plainly)
 

@@ -183,15 +183,15 @@ class MistakeExample(NamedTuple):
 class MistakeKind(NamedTuple):
     """One kind of mistake: a small rule that names it, without a model, and never changes a score.
 
-    `name` is what results, filters and counts call it; `doc` says in a sentence what it is. A kind has either `compare`
-    (two values tell it) or `find` (the whole output tells it).
+    `name` is what results, filters and counts call it; `doc` says in a sentence what it is. `find` finds it in an
+    output, of which some failing results have no name yet; `compare` in two values, None where these do not tell it.
     """
 
     name: str
     doc: str
     example: MistakeExample
+    find: Callable[[ComparedOutput, Sequence[FieldResult]], Iterator[Found]]
     compare: CompareValues | None = None
-    find: FindMistakes | None = None
 
 
 def values_kind(
@@ -207,14 +207,21 @@ def values_kind(
             sides = read(gold, extracted) if read else (gold, extracted)
             return "" if sides is None else rule(*sides)
 
-        return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=compare)
+        def find(_output: ComparedOutput, unnamed: Sequence[FieldResult]) -> Iterator[Found]:
+            for result in unnamed:
+                if text := compare(result.gold, result.extracted):
+                    yield (result.path,), text
+
+        return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), find, compare)
 
     return kind
 
 
 def output_kind(*example: Json) -> Callable[[FindMistakes], MistakeKind]:
     """Make a kind of mistake of a rule for the whole output: the rule's name and docstring, and an example."""
-    return lambda rule: MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), find=rule)
+    return lambda rule: MistakeKind(
+        rule.__name__, rule.__doc__ or "", MistakeExample(*example), lambda output, _unnamed: rule(output)
+    )
 
 
 def mistakes_by_path(mistakes: Iterable[NamedMistake]) -> dict[FieldPath, NamedMistake]:

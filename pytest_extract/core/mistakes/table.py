@@ -387,25 +387,13 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     Without `output.in_document`, the kinds that ask the document find nothing. Of more than `MOST_NAMED` failing
     results, the first are named.
     """
-    named: dict[FieldPath, NamedMistake] = {}
+    named: set[FieldPath] = set()
     found: list[NamedMistake] = []
-
-    def found_by(kind: MistakeKind) -> Iterator[tuple[Iterable[FieldPath], str]]:
-        if kind.find is not None:
-            yield from kind.find(output)
-        elif kind.compare is not None:
-            for result in output.failing:
-                text = "" if result.path in named else kind.compare(result.gold, result.extracted)
-                if text:
-                    yield (result.path,), text
-
-    failing = len({result.path for result in output.failing})
     for kind in MISTAKE_KINDS.values():
-        if len(named) == failing:
-            break
-        for paths, text in found_by(kind):
+        unnamed = [result for result in output.failing if result.path not in named]
+        for paths, text in kind.find(output, unnamed) if unnamed else ():
             new = tuple(dict.fromkeys(path for path in paths if path not in named))
             if new:
                 found.append(NamedMistake(kind.name, new, text))
-                named.update(dict.fromkeys(new, found[-1]))
+                named.update(new)
     return tuple(found)

@@ -59,9 +59,7 @@ def _check_country(value: Json) -> str | None:
     Example("(212) 555-0100 ext. 7", "+1 212 555 0100 x7", 1.0, {"country": "US"}),
     params=(
         Param(
-            name="country",
-            check=_check_country,
-            doc="ISO code of the country of numbers that name none, such as DE",
+            name="country", check=_check_country, doc="ISO code of the country of numbers that name none, such as DE"
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""SOB's measures: the published rows, the rule by hand, and where the published program raises."""
+"""SOB's measures by hand, and where the published program raises; its rows: `tests/core/test_vectors_measures.py`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from pytest_extract.core.measures.published import (
 )
 from pytest_extract.core.metrics.texts import words
 from pytest_extract.core.values import MISSING
-from tests.shared_data import jsonl
 from tests.strategies import json_values, schemas
 
 FLAT = {
@@ -44,24 +43,6 @@ def measure(extracted, gold=GOLD, schema=FLAT, modality="text", coverage=None):
     return sob_measures(
         DocumentPair(gold, extracted, DocumentSchema(schema)), coverage or GateConfig().coverage(modality)
     )
-
-
-def test_published_rows():
-    """Every vector of the published program; those that it refuses get the value that its rule implies."""
-    for vector in jsonl("vectors/sob.jsonl"):
-        record = vector["record"]
-        output = record["output"]
-        whole = DocumentSchema(record["input"].get("json_schema"))
-        sides = DocumentPair(output.get("ground_truth"), output.get("candidate_response", MISSING), whole)
-        measures = sob_measures(sides, GateConfig().coverage(vector["modality"]))
-        if "error" in vector:
-            assert all(0.0 <= value <= 1.0 for value in measures.values())
-            continue
-        expected = {name: vector["expected"][column] for name, column in PUBLISHED_NAMES.items()}
-        assert measures == pytest.approx(expected, abs=1e-9), vector["id"]
-        assert sorted(sides.wanted.keys() - sides.found.keys()) == vector["missing_gt_paths"], vector["id"]
-        if whole.validator.valid_schema_draft7:
-            assert whole.required - sides.places == {*vector["missing_required_paths"]}, vector["id"]
 
 
 @pytest.mark.parametrize(

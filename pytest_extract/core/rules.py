@@ -247,8 +247,7 @@ class RuleField(NamedTuple):
     in_row: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A part of a rule: its text, what computes it in a row, and its fields with one value in each row."""
 
     text: str

@@ -650,8 +650,7 @@ def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAg
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(NamedTuple):
     """One variant: its leaderboard row, None where not one case has a score.
 
     `overall` is the row's `raw` times `coverage`: the share of all cases of all variants that this one has a score for.

@@ -44,8 +44,7 @@ TAG: Final = "tag:"
 """Prefix that makes a name a tag's, although a built-in dimension has the name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dimension:
+class Dimension(NamedTuple):
     """What a run is split by: `of_case` for whole cases, `of_value` for leaf results; `size` is what is binned.
 
     `of_score`: the failures of a score, by name, which are counted.
@@ -402,7 +401,6 @@ LONG: Final = 20
 _MOST_ROWS: Final = 100_000
 _ARRANGEMENTS: Final = 100
 _RESAMPLES: Final = 200
-_SEED: Final = 7
 By: TypeAlias = Literal["position", "length"]
 
 
@@ -543,7 +541,7 @@ def _find_edge(lists: Sequence[FoundRows]) -> Edge | None:
     """
     import numpy as np
 
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(7)
     order = rng.permutation(len(lists))
     ends = np.cumsum([lists[index].length for index in order])
     lists = [lists[index] for index in order[: 1 + np.searchsorted(ends, _MOST_ROWS)]]

@@ -14,7 +14,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from types import MappingProxyType
@@ -34,7 +33,6 @@ _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "boolean": frozenset({bool}),
     "null": frozenset({type(None)}),
 }
-_NOTHING: Final[frozenset[type]] = frozenset()
 _INDEX: Final = re.compile(r"\[\d+\]")
 _STEP: Final = re.compile(r"(\[[-+]?\d+\])|((?:[^.\[]|\[(?![-+]?\d+\]))+)")
 
@@ -98,11 +96,11 @@ def _types_at(schema: Json, path: str) -> frozenset[type]:
             node = members.get(name) if isinstance(members, dict) else None
     declared = node.get("type") if isinstance(node, dict) else None
     if isinstance(declared, str):
-        return _PYTHON_TYPES.get(declared, _NOTHING)
+        return _PYTHON_TYPES.get(declared, frozenset())
     names = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
     real = [name for name in names if name != "null"]
     taken = real if len(real) == 1 else names  # one type besides null is that type alone, as published
-    return _NOTHING.union(*(_PYTHON_TYPES.get(name, _NOTHING) for name in taken))
+    return frozenset(kind for name in taken for kind in _PYTHON_TYPES.get(name, ()))
 
 
 def _required(schema: Json, path: str) -> Iterator[str]:
@@ -164,8 +162,7 @@ def written_alike(one: Json, other: Json) -> bool:
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageGate:
+class CoverageGate(NamedTuple):
     """How coverage c becomes a factor: hard, 1 from the floor on, else 0; soft, min(1, (c / floor)²); off, 1.
 
     The floor is above 0.
@@ -228,7 +225,6 @@ NO_PATTERN: Final = "No markdown style JSON Pattern found"
 NO_JSON: Final = "Not a invalid JSON"
 NO_MATCH: Final = "JSON output doesn't match the schema"
 SCORED: Final = "Give score in 3 criteria"
-_FENCE: Final = "```json"
 
 
 class DeepJsonScore(NamedTuple):
@@ -278,7 +274,7 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
     """Score a raw answer by the published protocol: the last ```json block or the bare text, not repaired."""
     if not isinstance(model_output, str):
         return DeepJsonScore(note=NO_PATTERN)
-    block = model_output.rpartition(_FENCE)[2].partition("```")[0]
+    block = model_output.rpartition("```json")[2].partition("```")[0]
     try:
         value = json.loads(block)
     except (ValueError, RecursionError):
@@ -289,7 +285,6 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
     return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)
 
 
-_LEAST_SIMILARITY: Final = 0.5
 MOST_NODE_PAIRS: Final = 500_000
 """Pairs of nodes that take some seconds; each is a key or a value."""
 
@@ -344,7 +339,7 @@ def _compared(gold: Json, extracted: Json) -> _Similarity:
 
     one, other = (" ".join(str(side).lower().split()) for side in (gold, extracted))
     similarity = Levenshtein.normalized_similarity(one, other)
-    return _Similarity(similarity if similarity >= _LEAST_SIMILARITY else 0.0, most)
+    return _Similarity(similarity if similarity >= 0.5 else 0.0, most)
 
 
 def _size(value: Json) -> int:

@@ -54,6 +54,7 @@ def test_any_value_is_transformed_or_refused_with_a_reason(name, value):
         ("type_convert", {"to": "bool"}, 1.0, "type_convert needs a value that can become bool, got a number: 1.0"),
         ("type_convert", {"to": "int"}, float("inf"), "can become int"),
         ("type_convert", {"to": "float"}, 10**400, "can become float"),
+        ("round_digits", {"digits": -308}, 1.7e308, "got a number: 1.7e+308"),  # beyond the largest float
     ],
 )
 def test_wrong_type_is_refused_with_its_reason(name, params, value, reason):

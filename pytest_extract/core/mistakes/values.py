@@ -180,11 +180,9 @@ def wrong_type(gold: Json, extracted: Json) -> str:
         return ""
     types, one, other = {json_type(gold), json_type(extracted)}, read_amount(gold), read_amount(extracted)
     is_one_number = one and other and (one.value, one.around) == (other.value, other.around)
-    if is_one_number and is_number(gold) is not is_number(extracted):
-        return f"{a_type(extracted)} instead of {a_type(gold)}"
-    if len(types) > 1 and types & {"array", "object", "boolean"}:
-        return f"{a_type(extracted)} instead of {a_type(gold)}"
-    return ""
+    one_is_written = is_one_number and is_number(gold) is not is_number(extracted)
+    differ = len(types) > 1 and types & {"array", "object", "boolean"}
+    return f"{a_type(extracted)} instead of {a_type(gold)}" if one_is_written or differ else ""
 
 
 @values_kind(1234.5, "1.234,50", "the same number, written otherwise")

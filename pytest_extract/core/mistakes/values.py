@@ -10,7 +10,15 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
-from pytest_extract.core.metrics.numbers import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
+from pytest_extract.core.metrics.numbers import (
+    LOCALES,
+    PERCENT,
+    NumberStyle,
+    currency_of,
+    exactly,
+    read_written,
+    scale_of,
+)
 from pytest_extract.core.mistakes import values_kind
 from pytest_extract.core.values import MISSING, Json, Missing, a_type, fold, is_number, json_type, short_json
 from pytest_extract.core.words import plural
@@ -207,14 +215,11 @@ def decimal_separator(gold: Json, extracted: Json) -> str:
     return "the same number, written otherwise" if len(digits) == 1 and one & other else ""
 
 
-_PERCENT: Final = frozenset({"%", "percent", "per cent", "prozent"})
-
-
 @values_kind(0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction", read=_amounts)
 def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
     """Percentage in place of a fraction, or the reverse."""
     small, large = sorted((gold.value, extracted.value), key=abs)
-    written = {gold.around.lower(), extracted.around.lower()} & _PERCENT
+    written = {gold.around.casefold(), extracted.around.casefold()} & PERCENT
     if large != small * 100 or (not written and not abs(small) <= 1 < abs(large) <= 100):
         return ""
     if large == extracted.value:

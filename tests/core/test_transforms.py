@@ -60,18 +60,3 @@ def test_any_value_is_transformed_or_refused_with_a_reason(name, value):
 def test_wrong_type_is_refused_with_its_reason(name, params, value, reason):
     with pytest.raises(ValueError, match=re.escape(reason)):
         bound(name, params)(value)
-
-
-@pytest.mark.parametrize(
-    ("name", "params", "problem"),
-    [
-        ("round_digits", {}, "needs the parameter 'digits'"),
-        ("round_digits", {"digits": "two"}, "must be a whole number"),
-        ("type_convert", {"to": "date"}, "must be one of 'float', 'int', 'str', 'bool'"),
-        ("lowercase", {"locale": "tr"}, "has no parameter 'locale'"),
-        ("map_values", {"values": []}, "must be a mapping"),
-        ("null_if", {"values": []}, "must be a list"),
-    ],
-)
-def test_a_bad_parameter_is_told(name, params, problem):
-    assert problem in check_params(params, TRANSFORMS[name].params, name)[0]

@@ -107,9 +107,8 @@ def test_columns_may_share_the_draws_of_the_first(weighted):
     columns = {"first": first, "same": first, "other": [source.choice((0.25, 0.5, 1.0)) for _ in range(300)]}
     weights = [source.choice((0.0, 1.0, 3.0)) for _ in range(300)] if weighted else None
     own, shared = (intervals(columns, weights, samples=2_000, own_draws=draws) for draws in (True, False))
-    assert (shared["first"].low, shared["first"].high) == pytest.approx(
-        (own["first"].low, own["first"].high), rel=1e-12
-    )
+    bounds, own_bounds = ((found["first"].low, found["first"].high) for found in (shared, own))
+    assert bounds == pytest.approx(own_bounds, rel=1e-12)
     assert shared["same"] == shared["first"]
     assert own["same"] != own["first"]
     (one, other), width = (own["other"], shared["other"]), own["other"].high - own["other"].low

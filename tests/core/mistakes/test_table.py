@@ -184,6 +184,7 @@ def test_what_stands_elsewhere_in_the_document_is_named_before_its_digits_but_no
 
 
 INVOICE = {"vendor": "ACME", "total": 12.5}
+CALL = {"name": "extract", "arguments": json.dumps(INVOICE)}
 TAXED = {"net": 1190, "total": 1309, "tax": 119, "number": "2024-118", "order": "2024-181", "discount": 1309.5}
 AS_TEXT = "all of it stands as JSON in a text"
 ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
@@ -192,12 +193,7 @@ ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
 @pytest.mark.parametrize(
     ("gold", "extracted", "kind", "text"),
     [
-        (
-            INVOICE,
-            {"name": "extract", "arguments": json.dumps(INVOICE)},
-            "wrapped",
-            f"{AS_TEXT} under the key `arguments`",
-        ),
+        (INVOICE, CALL, "wrapped", f"{AS_TEXT} under the key `arguments`"),
         ({"items": ROWS}, {"items": [json.dumps(row) for row in ROWS]}, "wrapped", f"{AS_TEXT} in 2 rows"),
         # one key of two, or none of none, is not all of it
         (INVOICE, [{"vendor": "Globex"}], "wrong_type", "an array instead of an object"),

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate import CaseMeasures, Rates, case_rows, extract_bench_rates, mean
 from pytest_extract.core.case_result import CaseResult, Outcome
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Places: TypeAlias = npt.NDArray[np.int64]
 
 
-T = TypeVar("T")
-Kind: TypeAlias = Literal["case", "value", "failure"]
 NONE: Final = "(none)"
 """The slice of the cases that do not have the tag, or whose number is unknown."""
 FIELD: Final = "field"
@@ -58,7 +56,7 @@ class Dimension(NamedTuple):
     size: Callable[[CaseResult], int | None] | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Literal["case", "value", "failure"]:
         """What is counted in a slice."""
         return "failure" if self.of_score is not None else "value" if self.of_value is not None else "case"
 

@@ -130,16 +130,10 @@ _FIXED: Mapping[str, str] = {
     "year years yr yrs jahr jahre jahren an ans année années año años ano anos anno anni jaar": "12 month",
 }
 """Names -> a number of base units; IU and months are measured by nothing else."""
-_PREFIXES: Mapping[str, Fraction] = {
-    name: Fraction(10) ** power
-    for name, power in {
-        "p": -12, "n": -9, "µ": -6, "μ": -6, "u": -6, "m": -3, "c": -2, "d": -1, "h": 2, "k": 3, "M": 6, "G": 9,
-        "T": 12, "P": 15,
-    }.items()
+_PREFIXES: Mapping[int, str] = {
+    -12: "p", -9: "n", -6: "µ μ u", -3: "m", -2: "c", -1: "d", 2: "h", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P",
 }  # fmt: skip
-_BINARY: Mapping[str, Fraction] = {
-    name: Fraction(2**power) for name, power in {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}.items()
-}
+"""Power of ten -> prefixes."""
 _SPELLINGS: Final = (
     (re.compile(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
     (re.compile(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
@@ -156,9 +150,11 @@ _DEGREES = re.compile(r"(?:degrees?|deg\.?|[°º])\s*([cf]|celsius|fahrenheit)|(
 @cache
 def _table() -> Mapping[str, Unit]:
     units: dict[str, Unit] = {}
+    decimal = {name: Fraction(10) ** power for power, names in _PREFIXES.items() for name in names.split()}
+    binary = {name: Fraction(2**power) for name, power in (("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40))}
     for names, text in _PREFIXED.items():
         unit = _unit_of(text)
-        for prefix, factor in {"": Fraction(1), **_PREFIXES, **(_BINARY if "bit" in text else {})}.items():
+        for prefix, factor in {"": Fraction(1), **decimal, **(binary if "bit" in text else {})}.items():
             for name in names.split():
                 units.setdefault(prefix + name, unit._replace(factor=unit.factor * factor))
     for names, text in _FIXED.items():

@@ -14,6 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from types import MappingProxyType
@@ -227,7 +228,8 @@ NO_MATCH: Final = "JSON output doesn't match the schema"
 SCORED: Final = "Give score in 3 criteria"
 
 
-class DeepJsonScore(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeepJsonScore:
     """The published numbers of one answer, each in [0, 1], with the published note."""
 
     note: str

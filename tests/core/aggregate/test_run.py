@@ -56,22 +56,6 @@ def test_rows_are_cases_with_the_mean_of_their_repeats():
     assert case_rows([result("a", score(0.0), broken=(0,))]) == []
 
 
-def test_all_systems_have_their_numbers():
-    found = aggregate(RUN, samples=50)
-    assert (found.cases, found.scored, found.errors, found.not_run) == (5, 3, 1, 1)
-    assert list(found.measures) == list(MEASURES)
-    means = found.measures["pass_rate"]
-    assert (means.plain.mean, means.weighted.mean) == pytest.approx(((1.0 + 0.6) / 3, (1.0 + 3 * 0.6) / 6))
-    assert means.plain.low <= means.plain.mean <= means.plain.high
-    assert found.rates.valid_rate == pytest.approx(3 / 4)
-    assert found.rates.failures == {"no_json": 1}
-    assert found.sob.metrics["schema_compliance"].mean == pytest.approx((1.0 + 0.6) / 3)
-    assert found.by_depth["medium"] == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
-    assert [found.by_depth[name]["strict"] for name in ("hard", "all")] == pytest.approx([0.6, 1.6 / 3])
-    counts = found.fields["a"]
-    assert (counts.match, counts.mismatch, counts.records) == (1, 2, {"a", "b"})
-
-
 def test_what_there_is_nothing_for_is_left_out():
     found = aggregate([])
     assert (found.cases, found.measures, found.sob, found.by_depth) == (0, {}, None, {})

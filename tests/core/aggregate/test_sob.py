@@ -16,7 +16,6 @@ from pytest_extract.core.aggregate import (
     SOB_METRICS,
     Estimate,
     intervals,
-    leaderboard,
     mean,
     published_columns,
     sob_leaderboard_row,
@@ -64,15 +63,6 @@ def test_published_summaries(name):
         for how in ("weighting", "weight_field_priority", "difficulty_weights"):
             expected.pop(how, None)
         assert_close(sob_summary(rows, weights, samples=samples).to_dict(), expected)
-
-
-def test_published_leaderboard():
-    published = published_leaderboard()
-    for row, expected in zip(leaderboard(published["models"]), published["rows"], strict=True):
-        found = row.to_dict()
-        assert found.pop("model") == expected.pop("model_dir")
-        del expected["model"]
-        assert_close(found, expected)
 
 
 def resampled(column, weights, samples, source):

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import product
-from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.exact import bag_f1
@@ -436,6 +435,4 @@ def _distance(ours: Sequence[_Node], theirs: Sequence[_Node]) -> float:
     return known[len(ours) - 1, len(theirs) - 1]
 
 
-PAPER_MEASURES: Final[Mapping[str, Callable[[Json, Json], float]]] = MappingProxyType(
-    {"anls_star": anls_star, "n_ted": n_ted}
-)
+PAPER_MEASURES: Final[Mapping[str, Callable[[Json, Json], float]]] = {"anls_star": anls_star, "n_ted": n_ted}

@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from ipaddress import ip_address
-from types import MappingProxyType
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -90,7 +89,7 @@ def _phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
 # --- URL
 
-_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443})
+_PORTS: Mapping[str, int] = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 _HOST = re.compile(r"[\w.\-]+\.[\w\-]{2,}|localhost")
 

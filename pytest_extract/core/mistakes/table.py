@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from itertools import chain, combinations
 from operator import ne
-from types import MappingProxyType
 from typing import Final
 
 from pytest_extract.core.mistakes import (
@@ -377,7 +376,7 @@ _KINDS: Final = (
     missing,
     invented,
 )
-MISTAKE_KINDS: Final[Mapping[str, MistakeKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})
+MISTAKE_KINDS: Final[Mapping[str, MistakeKind]] = {kind.name: kind for kind in _KINDS}
 """Name -> kind. A failing field gets the name of the first kind that explains it."""
 
 

@@ -174,9 +174,7 @@ _ORDINAL_NAMES: Final = (
     "sixteenth seventeenth eighteenth nineteenth twentieth"
 )
 _ORDINALS: Final = {name: str(day) for day, name in enumerate(_ORDINAL_NAMES.split(), start=1)} | {"thirtieth": "30"}
-_TENS: Final = re.compile(
-    r"\b(twenty|thirty)[\s-](first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)\b", re.IGNORECASE
-)
+_TENS: Final = re.compile(rf"\b(twenty|thirty)[\s-]({'|'.join(_ORDINAL_NAMES.split()[:9])})\b", re.IGNORECASE)
 """Days that are written as words in two parts: the twenty-first, the thirty-first."""
 
 

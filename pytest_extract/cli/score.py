@@ -234,8 +234,8 @@ def _sections(specs: Iterable[Extension], most: int | None = None) -> Iterator[s
                 yield f"- `{param.name}`{' (required)' if param.required else default}: {param.doc}"
             yield ""
             shown.append(spec)
-        if PRESETS.get(spec.name, ("", {}))[1]:
-            yield from (f"As a preset: `{json.dumps(dict(PRESETS[spec.name][1]))}`.", "")
+        if params := PRESETS.get(spec.name):
+            yield from (f"As a preset: `{json.dumps(params)}`.", "")
         if isinstance(spec, MetricSpec) and spec.examples:
             yield from ("```python", *_worked(spec, most), "", "```", "")
         elif isinstance(spec, TransformSpec) and spec.examples:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple
 
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import Json
 
-Complexity: TypeAlias = Literal["easy", "medium", "hard"]
-
 WEIGHTS: Final[Mapping[str, float]] = {"easy": 1.0, "medium": 2.0, "hard": 3.0}
 """What a case weighs in complexity-weighted means (SOB); a case of unknown complexity weighs 0."""
 
-_CLASSES: Final[tuple[Complexity, ...]] = ("easy", "medium", "hard")
 _LIMITS: Final = {"depth": (2, 4), "fields": (10, 50), "array_items": (10, 100)}
 
 
@@ -38,13 +35,13 @@ class Shape:
     values: int
 
     @property
-    def complexity(self) -> Complexity:
+    def complexity(self) -> str:
         """Class of the hardest of depth, fields and array items.
 
         easy up to depth 2, 10 fields, 10 array items; medium up to 4 (as in DeepJSONEval), 50, 100; hard beyond.
         """
         sizes = self.to_dict()
-        return _CLASSES[max(sum(sizes[name] > limit for limit in limits) for name, limits in _LIMITS.items())]
+        return [*WEIGHTS][max(sum(sizes[name] > limit for limit in limits) for name, limits in _LIMITS.items())]
 
     def to_dict(self) -> dict[str, int]:
         """Return plain JSON, as in a line of the results file."""
@@ -103,54 +100,53 @@ class _Declared(NamedTuple):
     arrays: int = 0
 
 
-_NOTHING: Final = _Declared(fields=0)
 _DEEPEST: Final = 100
 
 
-class SchemaShape:
-    """What a schema declares, measured once.
+def shapes_of(schema: Json) -> Callable[[Json], Shape]:
+    """Measure what a schema declares, once; return what measures a case of it by its gold.
 
     Local `$ref`s are followed, and the widest branch of `anyOf` counts. Each reference is measured once; inside itself
     it counts as nothing.
     """
+    source = SchemaSource(schema)
+    known = {"": _Declared(fields=0)}
 
-    def __init__(self, schema: Json) -> None:
-        self._source = SchemaSource(schema)
-        self._known: dict[str, _Declared] = {"": _NOTHING}
-        self._declared = self._measure(schema)
-
-    def of(self, gold: Json) -> Shape:
-        """Measure a case of this schema."""
-        declared, counts = self._declared, count_values(gold)
-        sizes = {**declared._asdict(), **counts._asdict(), "depth": max(declared.depth, counts.depth)}
-        return Shape(**sizes)
-
-    def _measure(self, node: Json, level: int = 0) -> _Declared:
+    def measure(node: Json, level: int = 0) -> _Declared:
         if not isinstance(node, dict) or level > _DEEPEST:
             return _Declared()
-        for _, target in self._source.references(node):
+        for _, target in source.references(node):
             if target is None:
                 return _Declared()
-            if target not in self._known:
-                self._known[target] = _NOTHING
-                self._known[target] = self._measure(self._source.at(target), level + 1)
-            return self._known[target]
+            if target not in known:
+                known[target] = known[""]
+                known[target] = measure(source.at(target), level + 1)
+            return known[target]
         choices, parts = (
-            [self._measure(schema, level + 1) for keyword in keywords for schema in _listed(node, keyword)]
+            [measure(each, level + 1) for keyword in keywords for each in _listed(node, keyword)]
             for keywords in (("anyOf", "oneOf"), ("allOf",))
         )
         members, items = node.get("properties"), node.get("items")
         if isinstance(members, dict) and members:
-            children = [self._measure(child, level + 1) for child in members.values()]
+            children = [measure(child, level + 1) for child in members.values()]
             breadth = max(len(children), *(child.breadth for child in children))
             depth = 1 + max(child.depth for child in children)
             parts.append(_merged(children, sum)._replace(breadth=breadth, depth=depth))
         elif isinstance(items, dict):
-            inner = self._measure(items, level + 1)
+            inner = measure(items, level + 1)
             parts.append(inner._replace(arrays=inner.arrays + 1))
         if choices:
             parts.append(_merged(choices, max))
         return _merged(parts, sum) if parts else _Declared()
+
+    declared = measure(schema)
+
+    def shape_of(gold: Json) -> Shape:
+        counts = count_values(gold)
+        sizes = {**declared._asdict(), **counts._asdict(), "depth": max(declared.depth, counts.depth)}
+        return Shape(**sizes)
+
+    return shape_of
 
 
 def _merged(parts: list[_Declared], how: Callable[[Iterable[int]], int]) -> _Declared:

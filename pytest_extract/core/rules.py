@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, partial
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Node, Program, Skip, nodes_at
+from pytest_extract.core.compile.nodes import Array, Leaf, Program, Skip, nodes_at
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.metrics.base import with_defaults
+from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics.dates import PartialDate, date_reader
 from pytest_extract.core.metrics.numbers import NOISE, Money, exactly, money_reader, number_reader
 from pytest_extract.core.results import RuleResult, RuleStatus
@@ -43,7 +44,8 @@ from pytest_extract.core.values import (
 )
 from pytest_extract.errors import SchemaError, closest, nearest
 
-RULE_KEYS: Final = ("rule", "each", "rel", "abs")
+RULE_KEYS: Final = {"rule": check.text, "each": check.text, "rel": check.number(0), "abs": check.number(0)}
+"""Keys of a rule, each with the check of its value."""
 LONGEST_RULE: Final = 1_000
 """Characters of the longest rule."""
 COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
@@ -77,11 +79,8 @@ def checked_entry(entry: Json) -> Mapping[str, Json]:
     for key, value in entry.items():
         if key not in RULE_KEYS:
             raise RuleMistake(f"a rule has no key {key!r}{nearest(key, RULE_KEYS)}", key)
-        if key in ("rule", "each") and not (isinstance(value, str) and value.strip()):
-            raise RuleMistake(f"`{key}` must be a text", key)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e300
-        if key in ("rel", "abs") and not is_number:
-            raise RuleMistake(f"`{key}` must be a number, 0 or more, not {short_repr(value)}", key)
+        if (problem := RULE_KEYS[key](value)) is not None:
+            raise RuleMistake(f"`{key}` {problem}, not {short_repr(value)}", key)
     if "rule" not in entry:
         raise RuleMistake("needs `rule`, its text", None)
     return entry
@@ -120,22 +119,14 @@ CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_UP)
 """How rules compute."""
 
 Operand: TypeAlias = Decimal | PartialDate | str | bool
-ReadsValue: TypeAlias = Callable[[Json], Operand | None]
-"""Reads a scalar JSON value that is not null: None for what is of no use."""
 
 
 class NotComputableError(Exception):
     """Values of a document that a rule cannot compute with; the message names them."""
 
 
-def reader_of(nodes: Iterable[Node]) -> ReadsValue:
-    """Return what reads the values of a field, by the first metric of its nodes that reads more than plain texts."""
-    metrics = [check.metric for node in nodes if isinstance(node, Leaf) for check in node.checks]
-    return next((_reader(each.name, each.params) for each in metrics if each.name in _READERS), read_plainly)
-
-
 def _reader(metric: str, params: Mapping[str, Json]) -> Callable[[Json], Decimal | PartialDate | None]:
-    read = _READERS[metric](with_defaults(params, METRICS[metric].params))
+    read = _READERS[metric](check.with_defaults(params, METRICS[metric].params))
     return lambda value: _operand(read(value))
 
 
@@ -154,24 +145,19 @@ def _operand(found: Money | Fraction | Decimal | PartialDate | None) -> Decimal 
 _reader_of_texts: Final = cache(partial(_reader, params={}))
 
 
-def _in_text(text: str, *metrics: str) -> Decimal | PartialDate | None:
-    readings = (_reader_of_texts(metric)(text) for metric in metrics)
-    return next((found for found in readings if found is not None), None)
-
-
-def number_in(value: Operand | float | None) -> Decimal | None:
+def number_in(operand: Operand | None) -> Decimal | None:
     """Return a number, or that of an English text, unless it begins like a code (007); None for others."""
-    if isinstance(value, str):
-        found = None if _CODE.match(value) else _in_text(value, "locale_number", "money")
-    else:
-        found = value if isinstance(value, Decimal) else _operand(exactly(value))
-    return found if isinstance(found, Decimal) else None
+    if isinstance(operand, str) and not _CODE.match(operand):
+        readings = [_reader_of_texts(metric)(operand) for metric in ("locale_number", "money")]
+        operand = next((found for found in readings if found is not None), None)
+    return operand if isinstance(operand, Decimal) else None
 
 
-def date_in(operand: Operand) -> PartialDate | None:
+def date_in(operand: Operand | None) -> PartialDate | None:
     """Return a date, or that of a text in ISO 8601, to the month or the day (a year is a number); None for others."""
-    found = _in_text(operand, "date") if isinstance(operand, str) and not operand.isdecimal() else operand
-    return found if isinstance(found, PartialDate) else None
+    if isinstance(operand, str) and not operand.isdecimal():
+        operand = _reader_of_texts("date")(operand)
+    return operand if isinstance(operand, PartialDate) else None
 
 
 _READERS: Final[Mapping[str, Callable[[Mapping[str, Json]], Callable[[Json], Any]]]] = {
@@ -214,18 +200,14 @@ def compared(left: Operand, right: Operand, what: str, *, equality: bool) -> tup
 def operand_text(operand: Operand) -> str:
     """Write an operand for people; a number with separators and at most six decimal places; only 0 is `0`."""
     if isinstance(operand, Decimal):
-        in_full = not operand or _SMALLEST_NUMBER <= abs(operand) < _LONGEST_NUMBER
+        in_full = not operand or Decimal("1E-6") <= abs(operand) < 10**24
         return f"{round(operand, 6).normalize():,f}" if in_full else f"{operand:.5E}"
     if isinstance(operand, PartialDate):
         return operand.text
     return str(operand).lower() if isinstance(operand, bool) else short_json(operand, 40)
 
 
-_SMALLEST_NUMBER: Final = Decimal("1E-6")
-_LONGEST_NUMBER: Final = 10**24
-"""Numbers from the one to the other are written in full."""
 _NOISE: Final = Decimal(repr(NOISE))
-_NO_OUTPUT: Final = "there is no output"
 Steps: TypeAlias = tuple[FieldStep, ...]
 Indices: TypeAlias = tuple[int, ...]
 """Of the rows through which a path leads (`[]`), outermost first."""
@@ -265,8 +247,7 @@ class RuleField(NamedTuple):
     in_row: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A part of a rule: its text, what computes it in a row, and its fields with one value in each row."""
 
     text: str
@@ -283,6 +264,17 @@ class Expression:
         return found
 
 
+def _of_numbers(text: str, operate: Callable[..., Decimal], *parts: Expression) -> Expression:
+    def compute(run: Run, indices: Indices) -> Operand:
+        numbers = [part.number(run, indices) for part in parts]
+        if operate is operator.truediv and not numbers[1]:
+            raise NotComputableError(f"{text} divides by 0")
+        return operate(*numbers)
+
+    fields = tuple(chain.from_iterable(part.fields for part in parts))
+    return Expression(text, compute, fields, all(part.is_constant for part in parts))
+
+
 class ExpressionReader:
     """Reads the expressions of one rule; RuleMistake for what the schema does not have, or what is no rule there."""
 
@@ -296,10 +288,10 @@ class ExpressionReader:
         text = as_written(ast.get_source_segment(self._python, node) or "")
         match node:
             case ast.BinOp() if type(node.op) in ARITHMETIC:
-                return self._arithmetic(node, text, around)
+                sides = self.read(node.left, around), self.read(node.right, around)
+                return _of_numbers(text, ARITHMETIC[type(node.op)], *sides)
             case ast.UnaryOp(op=ast.USub()):
-                inner = self.read(node.operand, around)
-                return Expression(text, lambda run, at: -inner.number(run, at), inner.fields, inner.is_constant)
+                return _of_numbers(text, operator.neg, self.read(node.operand, around))
             case ast.Call(func=ast.Name(id=name), args=[_, *_], keywords=[]):
                 return self._call(node, name, text, around)
             case ast.Constant(value=int() | float() | str() as value) if (number := read_plainly(value)) is not None:
@@ -310,18 +302,6 @@ class ExpressionReader:
             case ast.Name() | ast.Attribute() | ast.Subscript() | ast.List():
                 return self._field(text, around)
         raise RuleMistake(_NOT_ALLOWED.format(text))
-
-    def _arithmetic(self, node: ast.BinOp, text: str, around: str) -> Expression:
-        left, right = self.read(node.left, around), self.read(node.right, around)
-        operate = ARITHMETIC[type(node.op)]
-
-        def compute(run: Run, indices: Indices) -> Operand:
-            one, other = left.number(run, indices), right.number(run, indices)
-            if operate is operator.truediv and not other:
-                raise NotComputableError(f"{text} divides by 0")
-            return operate(one, other)
-
-        return Expression(text, compute, left.fields + right.fields, left.is_constant and right.is_constant)
 
     def _call(self, node: ast.Call, name: str, text: str, around: str) -> Expression:
         if name not in FUNCTIONS:
@@ -342,10 +322,8 @@ class ExpressionReader:
             raise RuleMistake(f"{text}: {name} takes {FUNCTIONS[name]}")
         if is_aggregate:
             return self._aggregate(inner, name, text)
-        if name == "abs":
-            return Expression(text, lambda run, at: abs(inner.number(run, at)), inner.fields, inner.is_constant)
         unit = Decimal(1).scaleb(-int(places or 0))
-        return Expression(text, lambda run, at: inner.number(run, at).quantize(unit), inner.fields, inner.is_constant)
+        return _of_numbers(text, abs if name == "abs" else lambda number: number.quantize(unit), inner)
 
     def _aggregate(self, argument: Expression, name: str, text: str) -> Expression:
         """Return what computes one number of all values of the argument, once for each row that it depends on."""
@@ -406,7 +384,9 @@ class ExpressionReader:
         if around != "count" and nodes and all(isinstance(each, Array) for each in nodes):
             names = f"{pattern}[].amount, or count({pattern})"
             raise RuleMistake(f"{pattern!r} is an array: name what is in it, such as {names}")
-        read = reader_of(nodes)
+        metrics = [each.metric for node in nodes if isinstance(node, Leaf) for each in node.checks]
+        readers = (_reader(each.name, each.params) for each in metrics if each.name in _READERS)
+        read: Callable[[Json], Operand | None] = next(readers, read_plainly)
 
         def compute(run: Run, indices: Indices) -> Operand:
             ((place, value),) = places_of(run.document, steps, indices[: steps.count(None)])
@@ -476,7 +456,9 @@ class CompiledRule:
 
     def result(self, gold: Json | Missing, extracted: Json | Missing) -> RuleResult:
         """Check the rule on an output; gold says whether a value that is not there should be."""
-        rows = [Row(RuleStatus.NOT_APPLICABLE, _NO_OUTPUT)] if extracted is MISSING else self._check(extracted)
+        rows = (
+            [Row(RuleStatus.NOT_APPLICABLE, "there is no output")] if extracted is MISSING else self._check(extracted)
+        )
         held, broken, unchecked, without = ([row for row in rows if row.status is status] for status in RuleStatus)
         told, more = [*broken, *unchecked, *held, *without][0], ""
         if without and not broken and not unchecked and self._computes_more(gold, rows):

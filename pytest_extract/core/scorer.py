@@ -434,9 +434,9 @@ class Scorer:
     @cached_property
     def shape_of(self) -> Callable[[Json], Shape]:
         """What measures a gold of this schema: how deep it is, how many fields and values it has."""
-        from pytest_extract.core.complexity import SchemaShape
+        from pytest_extract.core.complexity import shapes_of
 
-        return SchemaShape(self.schema).of
+        return shapes_of(self.schema)
 
     @cached_property
     def fits(self) -> SchemaFit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -19,19 +20,16 @@ from pytest_extract.core.values import Json, a_type, fold_case, short_json
 Function = Callable[[Json], Json]
 
 
-def _not_applicable(name: str, wanted: str, value: Json) -> ValueError:
-    return ValueError(f"{name} needs {wanted}, got {a_type(value)}: {short_json(value)}")
-
-
 def _of(name: str, wanted: str, kinds: type | tuple[type, ...], change: Callable[[Any], Json]) -> Function:
-    """Make a transform of values of some types; null stays null."""
+    """Make a transform of values of some types that `change` takes; null stays null."""
 
     def transform(value: Json) -> Json:
         if value is None:
             return None
-        if not isinstance(value, kinds):
-            raise _not_applicable(name, wanted, value)
-        return change(value)
+        with suppress(ValueError, TypeError, OverflowError, KeyError):
+            if isinstance(value, kinds):
+                return change(value)
+        raise ValueError(f"{name} needs {wanted}, got {a_type(value)}: {short_json(value)}")
 
     return transform
 
@@ -70,14 +68,7 @@ def _round_digits(params: Params) -> Function:
 
 
 def _to_bool(value: Json) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int) and value in (0, 1):
-        return bool(value)
-    known = {"0": False, "1": True, "false": False, "true": True}
-    if isinstance(value, str) and value.strip().lower() in known:
-        return known[value.strip().lower()]
-    raise ValueError
+    return {"0": False, "1": True, "false": False, "true": True}[str(value).strip().lower()]
 
 
 _CONVERSIONS: Mapping[str, Function] = {"float": float, "int": int, "str": str, "bool": _to_bool}
@@ -93,14 +84,8 @@ _CONVERSIONS: Mapping[str, Function] = {"float": float, "int": int, "str": str, 
 def _type_convert(params: Params) -> Function:
     """Python's conversion to float, int, str or bool (0, 1, "true", "false")."""
     wanted = str(params["to"])
-
-    def change(value: Json) -> Json:
-        try:
-            return plain_json(_CONVERSIONS[wanted](value))
-        except (ValueError, TypeError, OverflowError) as error:
-            raise _not_applicable("type_convert", f"a value that can become {wanted}", value) from error
-
-    return _of("type_convert", "a value", object, change)
+    convert = _CONVERSIONS[wanted]
+    return _of("type_convert", f"a value that can become {wanted}", object, lambda value: plain_json(convert(value)))
 
 
 def _check_table(value: Json) -> str | None:

@@ -349,7 +349,7 @@ def test_it_lists_the_checker_s_words():
     assert tuple(DEFS["gates"]["properties"]["coverage"]["anyOf"][1]["properties"]["mode"]["enum"]) == COVERAGE_MODES
     assert list(DEFS["thresholds"]["properties"]) == [*MEASURES, "fields", "measures", *LIMITS]
     assert (tuple(DEFS["output_shape"]["enum"]), tuple(DEFS["unit"]["enum"])) == (tuple(SHAPES), tuple(UNITS))
-    assert tuple(DEFS["rules"]["items"]["anyOf"][1]["properties"]) == RULE_KEYS
+    assert tuple(DEFS["rules"]["items"]["anyOf"][1]["properties"]) == tuple(RULE_KEYS)
     told: list[str] = []
     keys = DEFS["overrides"]["additionalProperties"]["anyOf"][1]["properties"]
     parse_override(dict.fromkeys(keys), "", lambda message, _where: told.append(message))

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 
-from pytest_extract.core.complexity import SchemaShape, count_values, depth_class
+from pytest_extract.core.complexity import count_values, depth_class, shapes_of
 from tests.core.schemas import NUMBER, TEXT, array, obj
 from tests.shared_data import jsonl, shared
 from tests.strategies import any_json, json_values, nested
@@ -16,7 +16,7 @@ FLAT = obj(a=TEXT, b=NUMBER)
 
 
 def shape_of(schema, gold):
-    return SchemaShape(schema).of(gold)
+    return shapes_of(schema)(gold)
 
 
 def test_shape():

@@ -7,19 +7,9 @@ import json
 import pytest
 
 from pytest_extract import MISSING, score, score_text
+from pytest_extract.core.measures import PUBLISHED_NAMES
 from tests.shared_data import jsonl
 
-SOB = {
-    "json_parse": "json_parse_success",
-    "json_pass": "schema_compliance",
-    "value_accuracy": "leaf_value_em",
-    "faithfulness": "value_token_f1",
-    "path_recall": "hier_path_recall",
-    "structure_coverage": "path_set_f1",
-    "type_safety": "type_precision",
-    "perfect": "strict_json_em",
-    "required_key_recall": "required_key_recall",
-}
 DEEPJSONEVAL = {"syntax": "format", "key_match": "detailed", "strict": "strict"}
 
 
@@ -35,7 +25,7 @@ def test_sob():
         gold = None if gold is MISSING else gold
         measures = score(record["input"].get("json_schema"), gold, extracted, modality=vector["modality"]).measures
         if "expected" in vector:
-            assert_numbers(measures, SOB, vector["expected"], vector)
+            assert_numbers(measures, PUBLISHED_NAMES, vector["expected"], vector)
 
 
 def by_their_protocol(output):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
+from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.measures import (
     MEASURES,
     PUBLISHED_NAMES,
@@ -35,11 +36,8 @@ if TYPE_CHECKING:
 
     _Floats: TypeAlias = npt.NDArray[np.float64]
 
-PLAIN_SEED: Final = 42
-WEIGHTED_SEED: Final = 43
 SAMPLES: Final = 1000
 _MOST_OWN_DRAWS: Final = 6_000  # rows; SOB publishes 5,000 records at most
-_FEWEST_DRAWN: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +73,16 @@ def intervals(
 
     shares = np.ones(size) if weights is None else np.asarray(weights, dtype=float)
     products = shares * np.array([*columns.values()], dtype=float)
-    draws = _draws(PLAIN_SEED if weights is None else WEIGHTED_SEED, size)
-    parts = [[each] for each in products] if own_draws else [products]
-    means = np.concatenate([_means(np.array(part), shares, islice(draws, samples)) for part in parts], axis=1)
+    draws = _draws(42 if weights is None else 43, size)
+    parts: list[_Floats] = [*products[:, None]] if own_draws else [products]
+    means = np.empty((samples, len(products)))
+    for place, part in enumerate(parts):
+        for resample, rows in enumerate(islice(draws, samples)):
+            times = np.bincount(rows, minlength=size)  # a row that is drawn twice counts twice
+            total = shares @ times
+            means[resample, place : place + len(part)] = part @ times / total if total else 0.0
     low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
-    means = np.sort(means, axis=0)
+    means.sort(axis=0)
     return {
         name: Estimate(mean=mean(column, weights), low=float(means[low, place]), high=float(means[high, place]))
         for place, (name, column) in enumerate(columns.items())
@@ -91,18 +94,6 @@ def mean(column: Sequence[float], weights: Sequence[float] | None = None) -> flo
     shares = [1.0] * len(column) if weights is None else weights
     whole = sum(shares)
     return sum(share * value for share, value in zip(shares, column, strict=True)) / whole if whole else 0.0
-
-
-def _means(products: _Floats, shares: _Floats, draws: Iterable[npt.NDArray[np.int64]]) -> _Floats:
-    """Return a row of means of all columns for each resample: a row that is drawn twice counts twice."""
-    import numpy as np
-
-    found = []
-    for rows in draws:
-        times = np.bincount(rows, minlength=len(shares))
-        total = shares @ times
-        found.append(products @ times / total if total else np.zeros(len(products)))
-    return np.array(found)
 
 
 def _draws(seed: int, size: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -122,7 +113,7 @@ def _draws(seed: int, size: int) -> Iterator[npt.NDArray[np.int64]]:
     left = np.empty(0, dtype=np.int64)
     while True:
         while len(left) < size:
-            drawn = (generator.random_raw(max(_FEWEST_DRAWN, 2 * size)) >> bits).view(np.int64)
+            drawn = (generator.random_raw(max(10_000, 2 * size)) >> bits).view(np.int64)
             left = np.concatenate([left, drawn.compress(drawn < size)])  # a fourth of the time of drawn[...]
         yield left[:size]
         left = left[size:]
@@ -153,7 +144,6 @@ CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = {
 MODALITY_WEIGHTS: Final[Mapping[str, int]] = {"text": 13054, "image": 602, "audio": 343}
 """Sums of the difficulty weights of the published records."""
 MODALITY_RECORDS: Final[Mapping[str, int]] = {"text": 5000, "image": 209, "audio": 115}
-_PERFECT_FROM: Final = ("text", "image")
 
 
 class SobColumn(NamedTuple):
@@ -162,11 +152,6 @@ class SobColumn(NamedTuple):
     name: str
     measure: str
     head: str
-
-    @property
-    def metric(self) -> str:
-        """The name of the measure in a row."""
-        return PUBLISHED_NAMES[self.measure]
 
 
 SOB_COLUMNS: Final = (
@@ -262,11 +247,11 @@ def sob_leaderboard_row(
         raise ValueError(f"no modality of {', '.join(weights)} for {model}")
     columns = {}
     for column in SOB_COLUMNS:
-        counted = [each for each in there if column.measure != "perfect" or each in _PERFECT_FROM]
+        counted = [each for each in there if column.measure != "perfect" or each != "audio"]
         total = sum(weights[modality] for modality in counted)
         if total:
-            weighed = sum(weights[modality] * there[modality][column.metric] for modality in counted)
-            columns[column.name] = weighed / total
+            name = PUBLISHED_NAMES[column.measure]
+            columns[column.name] = sum(weights[modality] * there[modality][name] for modality in counted) / total
     if not columns or not any(records.values()):
         raise ValueError(f"the weights and numbers of records of {', '.join(there)} are all 0")
     raw = sum(columns.values()) / len(columns)
@@ -283,7 +268,6 @@ def leaderboard(models: Mapping[str, Mapping[str, Mapping[str, float] | None]]) 
 Path: TypeAlias = tuple[Step, ...]
 Row: TypeAlias = Mapping[str, Json]
 """A field result as in a results file: `path, metric, status, score, passed, reason, gold, extracted`."""
-Absent: TypeAlias = Literal["both", "gold", "extracted"] | None
 
 _JUDGED: Final = frozenset({"string_semantic", "string_llm", "array_llm"})
 _TYPES: Final = ("string_", "number_", "integer_", "boolean_", "array_")
@@ -438,7 +422,7 @@ def extract_bench_report(
     )
 
 
-def absent_side(row: Row) -> Absent:
+def _absent_side(row: Row) -> Literal["both", "gold", "extracted"] | None:
     """Which side of a result has no value."""
     if row["status"] == "hallucination":
         return "gold"
@@ -448,21 +432,19 @@ def absent_side(row: Row) -> Absent:
 
 
 def _cell(row: Row) -> str:
-    side = absent_side(row)
+    side = _absent_side(row)
     if row["passed"]:
         return "tn" if side == "both" else "tp"
     return "fp" if side == "gold" else "fn"
 
 
 def _split(rows: Iterable[tuple[str, Row]]) -> dict[str, Passed]:
-    counts: dict[str, list[int]] = {}
-    for name, row in rows:
-        counts.setdefault(name, [0, 0])[0 if row["passed"] else 1] += 1
-    return {name: Passed(passed=passed, failed=failed) for name, (passed, failed) in counts.items()}
+    counts = Counter((name, bool(row["passed"])) for name, row in rows)
+    return {name: Passed(passed=counts[name, True], failed=counts[name, False]) for name, _ in counts}
 
 
 def _fail_reason(row: Row) -> str:
-    side, metric = absent_side(row), str(row["metric"])
+    side, metric = _absent_side(row), str(row["metric"])
     if side in ("gold", "extracted") and row.get(str(side)) != []:
         return f"{side}_absent"
     if metric in _JUDGED:
@@ -582,21 +564,18 @@ def field_table(
 DEEPJSON: Final = measures_of_system("deepjsoneval")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseMeasures:
+class CaseMeasures(NamedTuple):
     """One scored case: the mean of each measure over its repeats, and what it weighs.
 
     weight: 1 easy, 2 medium, 3 hard, 0 where the complexity is unknown; depth: of nesting, None where unknown.
     """
 
-    case: str
     measures: Mapping[str, float]
     weight: float = 0.0
     depth: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureMeans:
+class MeasureMeans(NamedTuple):
     """One measure over a run; `weighted` is None where no case's complexity is known."""
 
     plain: Estimate
@@ -606,12 +585,7 @@ class MeasureMeans:
 def case_rows(results: Iterable[CaseResult]) -> list[CaseMeasures]:
     """Turn results into rows, in their order; cases without a scored repeat are left out."""
     return [
-        CaseMeasures(
-            case=result.nodeid,
-            measures=result.means,
-            weight=WEIGHTS.get(result.complexity or "", 0.0),
-            depth=result.shape.get("depth"),
-        )
+        CaseMeasures(result.means, WEIGHTS.get(result.complexity or "", 0.0), result.shape.get("depth"))
         for result in results
         if result.scores
     ]
@@ -630,20 +604,15 @@ def measure_means(rows: Sequence[CaseMeasures], *, samples: int = SAMPLES) -> di
 
 def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
     """DeepJSONEval's table: mean of its three criteria over cases of depth 3-4 (medium), 5 and more (hard), and all."""
-    levels = [None if row.depth is None else depth_class(row.depth) for row in rows]
-    groups = {
-        level: [row for row, own in zip(rows, levels, strict=True) if level in (own, "all")]
-        for level in ("medium", "hard", "all")
-    }
-    return {
-        level: {name: sum(row.measures.get(name, 0.0) for row in group) / len(group) for name in DEEPJSON}
-        for level, group in groups.items()
-        if group
-    }
+    found = {}
+    for level in ("medium", "hard", "all"):
+        group = [row.measures for row in rows if level in ("all", depth_class(row.depth or 0))]
+        if group:
+            found[level] = {name: mean([measures.get(name, 0.0) for measures in group]) for name in DEEPJSON}
+    return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunAggregate:
+class RunAggregate(NamedTuple):
     """Everything that the systems report of a run, for one variant.
 
     cases: all; scored: those with measures; errors and not_run: those without, for these reasons.
@@ -681,11 +650,7 @@ def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAg
     )
 
 
-MODALITIES: Final = ("text", "image", "audio")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(NamedTuple):
     """One variant: its leaderboard row, None where not one case has a score.
 
     `overall` is the row's `raw` times `coverage`: the share of all cases of all variants that this one has a score for.
@@ -727,24 +692,21 @@ def standings(results: Iterable[CaseResult]) -> list[Standing]:
     for kind in MODALITIES:
         known = [WEIGHTS.get(case.complexity or "", 0.0) for case in cases.values() if case.modality == kind]
         weights[kind] = sum(known) or float(len(known))
-    found = [_standing(variant, members, weights, len(cases)) for variant, members in variants.items()]
+    found = []
+    for variant, members in variants.items():
+        by_kind = {kind: case_rows(one for one in members if one.modality == kind) for kind in MODALITIES}
+        pass_rates = [row.measures["pass_rate"] for rows in by_kind.values() for row in rows]
+        means = {kind: _sob_means(rows) if rows else None for kind, rows in by_kind.items()}
+        records = {kind: len(rows) for kind, rows in by_kind.items()}
+        standing = Standing(
+            variant=variant,
+            row=sob_leaderboard_row(variant, means, weights=weights, records=records) if pass_rates else None,
+            coverage=len(pass_rates) / len(cases),
+            results=tuple(members),
+            pass_rate=mean(pass_rates),
+        )
+        found.append(standing)
     return sorted(found, key=lambda each: (-round(each.overall, 4), -each.value_accuracy, -each.pass_rate))
-
-
-def _standing(variant: str, results: Sequence[CaseResult], weights: dict[str, float], cases: int) -> Standing:
-    by_kind = {kind: case_rows(one for one in results if one.modality == kind) for kind in MODALITIES}
-    scored = [row for rows in by_kind.values() for row in rows]
-    if not scored:
-        return Standing(variant=variant, row=None, coverage=0.0, results=tuple(results))
-    means = {kind: _sob_means(rows) if rows else None for kind, rows in by_kind.items()}
-    records = {kind: len(rows) for kind, rows in by_kind.items()}
-    return Standing(
-        variant=variant,
-        row=sob_leaderboard_row(variant, means, weights=weights, records=records),
-        coverage=len(scored) / cases,
-        results=tuple(results),
-        pass_rate=mean([row.measures["pass_rate"] for row in scored]),
-    )
 
 
 def _sob_means(rows: Sequence[CaseMeasures]) -> dict[str, float]:

@@ -124,8 +124,6 @@ class AutoAcceptTotals:
 
 ALL_FIELDS: Final = ""
 """In place of a pattern: one threshold for all fields."""
-_MOST_CANDIDATES: Final = 40
-_DIGITS: Final = 4
 
 
 class ConfidentValue(NamedTuple):
@@ -191,10 +189,9 @@ def propose_threshold(cases: Sequence[CaseValues], precision: float) -> float | 
     where so many do that some may; numbers of cases alone decide where. Source: fixed-sequence testing, as in
     Angelopoulos, Bates, Candes, Jordan and Lei (2021), "Learn then Test".
     """
-    scale = 10**_DIGITS
     confidences = (value.confidence for values in cases for value in values if value.confidence is not None)
-    seen = sorted({math.floor(confidence * scale) / scale for confidence in confidences}, reverse=True)
-    step = max(1, math.ceil(len(seen) / _MOST_CANDIDATES))
+    seen = sorted({math.floor(confidence * 10_000) / 10_000 for confidence in confidences}, reverse=True)
+    step = max(1, math.ceil(len(seen) / 40))  # at most 40, and the last
     candidates = [*dict.fromkeys((*seen[::step], *seen[-1:]))]
     counts = [accepted_at(cases, candidate) for candidate in candidates]
     at_best = [each.p_if_all_right(precision) for each in counts]
@@ -207,8 +204,7 @@ def propose_threshold(cases: Sequence[CaseValues], precision: float) -> float | 
     return min(passed, default=None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ThresholdProposal:
+class ThresholdProposal(NamedTuple):
     """The threshold of a pattern (`ALL_FIELDS`: of all), with what it gives where it was proposed and checked.
 
     `every`: what a threshold of 0 gives where one was looked for. `needed`: how many such cases without a wrong value
@@ -246,11 +242,9 @@ def propose_thresholds(confidences: CaseConfidences, precision: float) -> list[T
 
 BINS: Final = 10
 RESAMPLES: Final = 1_000
-_SEED: Final = 20_260_101
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(NamedTuple):
     """How a confidence relates to being right, over the values that have one; each estimate with its 95 % interval.
 
     accuracy: share of right values. error: expected calibration error, the mean distance of confidence and share over
@@ -282,7 +276,7 @@ def calibrate(cases: Sequence[CaseValues], *, resamples: int = RESAMPLES) -> Cal
                 row[min(int(confidence * BINS), BINS - 1)] += weight * (confidence - right)
                 row[BINS:] += weight, weight * confidence, weight * right
     total = sums.sum(axis=0)
-    drawn = np.random.default_rng(_SEED).multinomial(len(used), [1 / len(used)] * len(used), resamples) @ sums
+    drawn = np.random.default_rng(20_260_101).multinomial(len(used), [1 / len(used)] * len(used), resamples) @ sums
     low, high = np.quantile(drawn[:, BINS + 2] / drawn[:, BINS], (0.025, 0.975)).tolist()
     gaps, drawn_gaps = total[:BINS] / total[BINS], drawn[:, :BINS] / drawn[:, BINS, None]
     error = float(abs(gaps).sum())

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate import CaseMeasures, Rates, case_rows, extract_bench_rates, mean
 from pytest_extract.core.case_result import CaseResult, Outcome
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Places: TypeAlias = npt.NDArray[np.int64]
 
 
-T = TypeVar("T")
-Kind: TypeAlias = Literal["case", "value", "failure"]
 NONE: Final = "(none)"
 """The slice of the cases that do not have the tag, or whose number is unknown."""
 FIELD: Final = "field"
@@ -44,8 +42,7 @@ TAG: Final = "tag:"
 """Prefix that makes a name a tag's, although a built-in dimension has the name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dimension:
+class Dimension(NamedTuple):
     """What a run is split by: `of_case` for whole cases, `of_value` for leaf results; `size` is what is binned.
 
     `of_score`: the failures of a score, by name, which are counted.
@@ -59,7 +56,7 @@ class Dimension:
     size: Callable[[CaseResult], int | None] | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Literal["case", "value", "failure"]:
         """What is counted in a slice."""
         return "failure" if self.of_score is not None else "value" if self.of_value is not None else "case"
 
@@ -101,14 +98,6 @@ def _failures_of(score: ScoreRecord) -> Iterator[str]:
 _BOUNDS: Final = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 
 
-def _bin(size: int | None) -> str:
-    if size is None:
-        return NONE
-    index = bisect_left(_BOUNDS, size)
-    low = _BOUNDS[index - 1] + 1 if index else 0
-    return f"{low:,} to {_BOUNDS[index]:,}" if index < len(_BOUNDS) else f"{low:,} and more"
-
-
 def _rounded_mean(sizes: Sequence[int]) -> int | None:
     return round(sum(sizes) / len(sizes)) if sizes else None
 
@@ -130,12 +119,16 @@ def _json_type_of(result: CaseResult, leaf: FieldResult) -> str:
     return f"{name} in a list" if leaf.pattern.endswith("[]") else name
 
 
-def _prompt_of(result: CaseResult) -> str:
-    return result.variant.prompt or result.prompt_file or NONE
-
-
 def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
-    return Dimension(name, doc, lambda result: _bin(size(result)), size=size)
+    def bin_of(result: CaseResult) -> str:
+        number = size(result)
+        if number is None:
+            return NONE
+        index = bisect_left(_BOUNDS, number)
+        low = _BOUNDS[index - 1] + 1 if index else 0
+        return f"{low:,} to {_BOUNDS[index]:,}" if index < len(_BOUNDS) else f"{low:,} and more"
+
+    return Dimension(name, doc, bin_of, size=size)
 
 
 DIMENSIONS: Final[Mapping[str, Dimension]] = {
@@ -159,7 +152,9 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         _sized("pages", "the pages of the document, where its text was read", lambda result: result.shape.get("pages")),
         _sized("tokens", "the tokens of the request (mean over the repeats)", _tokens),
         Dimension("modality", "text, image or audio", lambda result: result.modality),
-        Dimension("prompt", "the file of the prompt", _prompt_of),
+        Dimension(
+            "prompt", "the file of the prompt", lambda result: result.variant.prompt or result.prompt_file or NONE
+        ),
         Dimension("origin", "sample, correction or synthetic", lambda result: str(result.origin)),
         Dimension("complexity", "easy, medium or hard", lambda result: result.complexity or NONE),
     )
@@ -404,7 +399,6 @@ LONG: Final = 20
 _MOST_ROWS: Final = 100_000
 _ARRANGEMENTS: Final = 100
 _RESAMPLES: Final = 200
-_SEED: Final = 7
 By: TypeAlias = Literal["position", "length"]
 
 
@@ -427,8 +421,7 @@ class Recall(NamedTuple):
         return self.found / self.rows if self.rows else 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class Edge(NamedTuple):
     """Where recall falls: `at` is the last position, or length, before it; `low` and `high` bound it at 95 %."""
 
     by: By
@@ -439,8 +432,7 @@ class Edge:
     after: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListRecall:
+class ListRecall(NamedTuple):
     """The lists of one pattern in one variant. The keys of bins are their ends: rows 11 to 30 are those of 30."""
 
     pattern: str
@@ -547,7 +539,7 @@ def _find_edge(lists: Sequence[FoundRows]) -> Edge | None:
     """
     import numpy as np
 
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(7)
     order = rng.permutation(len(lists))
     ends = np.cumsum([lists[index].length for index in order])
     lists = [lists[index] for index in order[: 1 + np.searchsorted(ends, _MOST_ROWS)]]

@@ -140,8 +140,7 @@ class Binder:
 
     def _bind_use(self, use: MetricUse) -> FieldMetric | None:
         if use.preset and use.name in PRESETS:
-            name, own = PRESETS[use.name]
-            use = replace(use, name=name, params=own)
+            use = replace(use, params=PRESETS[use.name])
         known: Mapping[str, MetricSpec | BatchMetric] = {**self._metrics, **self.extensions.batches}
         named = self._named_in(known, use, "metric", also=("skip",) if use.preset else ())
         if named is None:

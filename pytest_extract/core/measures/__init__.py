@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -48,10 +49,7 @@ ROWS: Final = (
     Measure("json_pass", "1 where the output satisfies the schema under Draft 7.", ("sob",), "schema_compliance"),
     Measure("value_accuracy", "Equal leaves / gold leaves, under schema and coverage gate.", ("sob",), "leaf_value_em"),
     Measure(
-        "faithfulness",
-        "Mean token F1 of gold leaves, under schema and coverage gate.",
-        ("sob",),
-        "value_token_f1",
+        "faithfulness", "Mean token F1 of gold leaves, under schema and coverage gate.", ("sob",), "value_token_f1"
     ),
     Measure(
         "path_recall", "Gold paths of the output / gold paths, under the schema gate.", ("sob",), "hier_path_recall"
@@ -184,7 +182,8 @@ def row_measures(leaves: Iterable[FieldResult]) -> dict[str, float]:
         if leaf.status not in COUNTED:
             continue
         steps = tuple(leaf.path)
-        around = [steps[:end] for end in range(1, len(steps)) if _is_row(steps[end - 1 : end + 1])]
+        inside = enumerate(pairwise(steps), start=1)
+        around = [steps[:end] for end, (row, key) in inside if isinstance(row, int) and isinstance(key, str)]
         in_gold.update(around if leaf.status is not Status.HALLUCINATION else ())
         in_output.update(around if leaf.status is not Status.OMISSION else ())
         if leaf.status in WRONG:
@@ -197,21 +196,11 @@ def row_measures(leaves: Iterable[FieldResult]) -> dict[str, float]:
     return {"row_precision": precision, "row_recall": recall, "row_f1": harmonic_mean(precision, recall)}
 
 
-def _is_row(steps: tuple[Step, ...]) -> bool:
-    """Whether two steps are an index and a key below it."""
-    return isinstance(steps[0], int) and isinstance(steps[1], str)
-
-
 def _rows_within(steps: tuple[Step, ...], value: Json | Missing, side: int) -> list[tuple[Step, ...]]:
     """Return the places of the rows that one side of a result compared as one is, or holds."""
     if isinstance(value, list):
         return [(*steps, side, index) for index, item in enumerate(value) if isinstance(item, dict)]
     return [steps] if isinstance(value, dict) and steps and isinstance(steps[-1], int) else []
-
-
-def _is_invented(leaf: FieldResult) -> bool:
-    """Whether a value was given that the gold leaves empty; those of an invented row are the row's mistake."""
-    return leaf.status is Status.HALLUCINATION and not any(isinstance(step, int) and step < 0 for step in leaf.path)
 
 
 def field_measures(
@@ -224,7 +213,8 @@ def field_measures(
     evaluated = [result for result in fields if result.status is not Status.SKIPPED]
     weight = sum([result.weight for result in evaluated])
     counts = count_leaves(leaves)
-    invented = sum(map(_is_invented, leaves))
+    paths = [leaf.path for leaf in leaves if leaf.status is Status.HALLUCINATION]
+    invented = sum(all(isinstance(step, str) or step >= 0 for step in path) for path in paths)  # not in invented rows
     return {
         "pass_rate": sum([result.passed for result in evaluated]) / len(evaluated) if evaluated else empty,
         "mean_score": sum([result.score * result.weight for result in evaluated]) / weight if weight else empty,

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import product
-from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from pytest_extract.core.metrics.exact import bag_f1
 from pytest_extract.core.metrics.texts import words
 from pytest_extract.core.parse import too_deep
 from pytest_extract.core.validate import Validator, Violation
@@ -33,7 +33,6 @@ _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "boolean": frozenset({bool}),
     "null": frozenset({type(None)}),
 }
-_NOTHING: Final[frozenset[type]] = frozenset()
 _INDEX: Final = re.compile(r"\[\d+\]")
 _STEP: Final = re.compile(r"(\[[-+]?\d+\])|((?:[^.\[]|\[(?![-+]?\d+\]))+)")
 
@@ -71,21 +70,14 @@ class DocumentSchema:
         return {} if too_deep(self.validator.schema) else self.validator.schema
 
     @cached_property
-    def _types_at(self) -> Callable[[str], frozenset[type]]:
+    def types_at(self) -> Callable[[str], frozenset[type]]:
+        """The types that are declared at the path of a value, with the index 0 for every row."""
         return lru_cache(4096)(partial(_types_at, self._followed))
 
     @cached_property
-    def required(self) -> tuple[str, ...]:
-        """The required paths in the schema's order."""
-        return (*_required(self._followed, ""),)
-
-    def count_typed(self, values: Mapping[str, Json]) -> int:
-        """Count the values that have the type that the schema declares at their path, the same in all rows."""
-        return sum([type(value) in self._types_at(_INDEX.sub("[0]", path)) for path, value in values.items()])
-
-    def missing(self, places: set[str]) -> list[str]:
-        """List the required paths (`items[].name`) that a document has nowhere, sorted."""
-        return sorted({*self.required} - places)
+    def required(self) -> frozenset[str]:
+        """The required paths (`items[].name`)."""
+        return frozenset(_required(self._followed, ""))
 
 
 def _types_at(schema: Json, path: str) -> frozenset[type]:
@@ -104,11 +96,11 @@ def _types_at(schema: Json, path: str) -> frozenset[type]:
             node = members.get(name) if isinstance(members, dict) else None
     declared = node.get("type") if isinstance(node, dict) else None
     if isinstance(declared, str):
-        return _PYTHON_TYPES.get(declared, _NOTHING)
+        return _PYTHON_TYPES.get(declared, frozenset())
     names = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
     real = [name for name in names if name != "null"]
     taken = real if len(real) == 1 else names  # one type besides null is that type alone, as published
-    return _NOTHING.union(*(_PYTHON_TYPES.get(name, _NOTHING) for name in taken))
+    return frozenset(kind for name in taken for kind in _PYTHON_TYPES.get(name, ()))
 
 
 def _required(schema: Json, path: str) -> Iterator[str]:
@@ -150,32 +142,10 @@ class DocumentPair:
         self.equal = self.extracted is not MISSING and bool(gold == self.extracted)
         self.valid = self.extracted is not MISSING and schema.validator.is_valid(self.extracted)
 
-    @property
-    def valid_draft7(self) -> bool:
-        """SOB's `schema_compliance`: an object or array that satisfies the schema under Draft 7."""
-        return self.structured and self.schema.validator.is_valid_draft7(self.extracted)
-
     @cached_property
     def violation(self) -> Violation | None:
         """First place where the extracted value breaks the schema."""
         return None if self.valid or self.extracted is MISSING else self.schema.validator.first_error(self.extracted)
-
-    @property
-    def missing_required(self) -> list[str]:
-        """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
-        if not self.structured or not self.schema.validator.valid_schema_draft7:
-            return [*self.schema.required]
-        return self.schema.missing(self.places)
-
-    @property
-    def identical(self) -> bool:
-        """Equality of the JSON texts but for key order, as in SOB's `strict_json_em`.
-
-        What is not structured counts as not parsed there, and that as null.
-        """
-        if not self.structured:
-            return self.gold is None
-        return self.equal and written_alike(self.gold, self.extracted)
 
 
 def written_alike(one: Json, other: Json) -> bool:
@@ -192,42 +162,47 @@ def written_alike(one: Json, other: Json) -> bool:
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageGate:
-    """How coverage c becomes a factor: hard, 1 from the floor on, else 0; soft, min(1, (c / floor)²); off, 1."""
+class CoverageGate(NamedTuple):
+    """How coverage c becomes a factor: hard, 1 from the floor on, else 0; soft, min(1, (c / floor)²); off, 1.
+
+    The floor is above 0.
+    """
 
     mode: CoverageMode
     floor: float
 
     def factor(self, coverage: float) -> float:
         """Return the factor in [0, 1]; no coverage at all gives 0 in either mode."""
-        if self.mode == "off":
+        if self.mode == "off" or coverage >= self.floor:
             return 1.0
-        if coverage >= self.floor and coverage > 0.0:
-            return 1.0
-        return 0.0 if self.mode == "hard" or coverage <= 0.0 else (coverage / self.floor) ** 2
+        return 0.0 if self.mode == "hard" else (coverage / self.floor) ** 2
 
 
 def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
-    """Return the SOB measures of one comparison under one coverage gate by name."""
-    wanted, found = sides.wanted, sides.found
+    """Return the SOB measures of one comparison under one coverage gate by name.
+
+    `json_pass`: an object or array that satisfies the schema under Draft 7. `perfect`: equality of the JSON texts but
+    for key order; what is not structured counts as not parsed there, and that as null.
+    """
+    wanted, found, schema = sides.wanted, sides.found, sides.schema
     pairs = [(value, found.get(path, MISSING)) for path, value in wanted.items()]
-    json_pass = 1.0 if sides.valid_draft7 else 0.0
+    json_pass = float(sides.structured and schema.validator.is_valid_draft7(sides.extracted))
     content = json_pass * gate.factor(sides.coverage)
     equal = sum([one == other for one, other in pairs])
-    required = len({*sides.schema.required})
-    key_recall = 1.0 - len(sides.missing_required) / required if required else 1.0
     tokens = sum([token_f1(one, None if other is MISSING else other) for one, other in pairs])
+    typed = sum([type(value) in schema.types_at(_INDEX.sub("[0]", path)) for path, value in found.items()])
+    perfect = sides.equal and written_alike(sides.gold, sides.extracted) if sides.structured else sides.gold is None
+    key_recall = 1.0 - len(schema.required - sides.places) / len(schema.required) if schema.required else 1.0
     return {
-        "json_parse": 1.0 if sides.structured else 0.0,
+        "json_parse": float(sides.structured),
         "json_pass": json_pass,
         "value_accuracy": content * (equal / len(wanted) if wanted else 1.0),
         "faithfulness": content * (tokens / len(wanted) if wanted else 1.0),
         "path_recall": json_pass * (sides.shared / len(wanted) if wanted else 0.0),
         "structure_coverage": json_pass * sides.coverage,
-        "type_safety": json_pass * (sides.schema.count_typed(found) / len(found) if found else 0.0),
-        "perfect": 1.0 if sides.identical else 0.0,
-        "required_key_recall": key_recall if sides.structured and sides.schema.validator.valid_schema_draft7 else 0.0,
+        "type_safety": json_pass * (typed / len(found) if found else 0.0),
+        "perfect": float(perfect),
+        "required_key_recall": key_recall if sides.structured and schema.validator.valid_schema_draft7 else 0.0,
     }
 
 
@@ -238,11 +213,7 @@ def token_f1(gold: Json, value: Json) -> float:
     """
     if gold == value and type(gold) is type(value):
         return 1.0
-    expected, found = (words(one if isinstance(one, str) else canonical_json(one)) for one in (gold, value))
-    both = expected.total() + found.total()
-    if not expected or not found:
-        return 0.0 if both else 1.0
-    return 2 * (expected & found).total() / both
+    return bag_f1(*(words(one if isinstance(one, str) else canonical_json(one)) for one in (gold, value)))
 
 
 def document_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
@@ -254,7 +225,6 @@ NO_PATTERN: Final = "No markdown style JSON Pattern found"
 NO_JSON: Final = "Not a invalid JSON"
 NO_MATCH: Final = "JSON output doesn't match the schema"
 SCORED: Final = "Give score in 3 criteria"
-_FENCE: Final = "```json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +275,7 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
     """Score a raw answer by the published protocol: the last ```json block or the bare text, not repaired."""
     if not isinstance(model_output, str):
         return DeepJsonScore(note=NO_PATTERN)
-    block = model_output.rpartition(_FENCE)[2].partition("```")[0]
+    block = model_output.rpartition("```json")[2].partition("```")[0]
     try:
         value = json.loads(block)
     except (ValueError, RecursionError):
@@ -316,7 +286,6 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
     return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)
 
 
-_LEAST_SIMILARITY: Final = 0.5
 MOST_NODE_PAIRS: Final = 500_000
 """Pairs of nodes that take some seconds; each is a key or a value."""
 
@@ -371,7 +340,7 @@ def _compared(gold: Json, extracted: Json) -> _Similarity:
 
     one, other = (" ".join(str(side).lower().split()) for side in (gold, extracted))
     similarity = Levenshtein.normalized_similarity(one, other)
-    return _Similarity(similarity if similarity >= _LEAST_SIMILARITY else 0.0, most)
+    return _Similarity(similarity if similarity >= 0.5 else 0.0, most)
 
 
 def _size(value: Json) -> int:
@@ -466,6 +435,4 @@ def _distance(ours: Sequence[_Node], theirs: Sequence[_Node]) -> float:
     return known[len(ours) - 1, len(theirs) - 1]
 
 
-PAPER_MEASURES: Final[Mapping[str, Callable[[Json, Json], float]]] = MappingProxyType(
-    {"anls_star": anls_star, "n_ted": n_ted}
-)
+PAPER_MEASURES: Final[Mapping[str, Callable[[Json, Json], float]]] = {"anls_star": anls_star, "n_ted": n_ted}

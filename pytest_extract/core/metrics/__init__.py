@@ -28,15 +28,11 @@ _PRESETS = (
     "string_exact string_fuzzy string_case_insensitive string_semantic string_llm number_exact number_tolerance "
     "integer_exact boolean_exact array_llm"
 )
-_OF_PRESETS: Mapping[str, Mapping[str, Json]] = {
-    "string_fuzzy": {"threshold": 0.8},
-    "number_tolerance": {"tolerance": 0.001},
-}
-
-PRESETS: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = MappingProxyType(
-    {name: (name, MappingProxyType(_OF_PRESETS.get(name, {}))) for name in _PRESETS.split()}
+PRESETS: Final[Mapping[str, Mapping[str, Json]]] = MappingProxyType(
+    {name: {} for name in _PRESETS.split()}
+    | {"string_fuzzy": {"threshold": 0.8}, "number_tolerance": {"tolerance": 0.001}}
 )
-"""ExtractBench's presets: name -> (metric, parameters); bare, `number_tolerance` is 1,000 times narrower."""
+"""ExtractBench's presets: metric -> parameters; bare, `number_tolerance` is 1,000 times narrower."""
 
 
 def bind_metric(

@@ -271,9 +271,9 @@ def as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else [value]
 
 
-def threshold(default: float, doc: str = "lowest score that passes") -> Param:
+def threshold(default: float) -> Param:
     """Make the parameter `threshold`."""
-    return Param(name="threshold", check=number(0, 1), default=default, doc=doc)
+    return Param(name="threshold", check=number(0, 1), default=default, doc="lowest score that passes")
 
 
 def switch(name: str, doc: str, *, default: bool = False) -> Param:

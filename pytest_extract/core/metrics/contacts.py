@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from ipaddress import ip_address
-from types import MappingProxyType
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -59,9 +58,7 @@ def _check_country(value: Json) -> str | None:
     Example("(212) 555-0100 ext. 7", "+1 212 555 0100 x7", 1.0, {"country": "US"}),
     params=(
         Param(
-            name="country",
-            check=_check_country,
-            doc="ISO code of the country of numbers that name none, such as DE",
+            name="country", check=_check_country, doc="ISO code of the country of numbers that name none, such as DE"
         ),
     ),
 )
@@ -92,7 +89,7 @@ def _phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
 # --- URL
 
-_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443})
+_PORTS: Mapping[str, int] = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 _HOST = re.compile(r"[\w.\-]+\.[\w\-]{2,}|localhost")
 
@@ -121,12 +118,6 @@ def _path(path: str) -> str:
     parts = (unquote(part, errors="surrogateescape") for part in path.split("/"))
     segments = (quote(part, safe=":@!$&'()*+,;=~-._", errors="surrogatepass") for part in parts)
     return posixpath.normpath("/".join(segments)).strip("/") if path.strip("/") else ""
-
-
-def _query(text: str) -> str:
-    """Normalise escapes and the order of `a=1&b=2`."""
-    pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
-    return f"?{urlencode(sorted(pairs), errors='surrogatepass')}" if pairs else ""
 
 
 @MetricSpec.row(
@@ -161,8 +152,10 @@ def _url(params: Params, _semantics: SemanticsName) -> BoundMetric:
         scheme = "" if any_scheme else f"{parts.scheme.lower()}://"
         own_port = f":{port}" if port and port != _PORTS.get(parts.scheme.lower() or "http") else ""
         last = f"#{parts.fragment}" if fragment and parts.fragment else ""
+        pairs = parse_qsl(parts.query, keep_blank_values=True, errors="surrogateescape")
+        query = f"?{urlencode(sorted(pairs), errors='surrogatepass')}" if pairs else ""
         who = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-        return f"{scheme}{who}{host}{own_port}/{_path(parts.path)}{_query(parts.query)}{last}"
+        return f"{scheme}{who}{host}{own_port}/{_path(parts.path)}{query}{last}"
 
     return _normalised("a URL", normal)
 

@@ -10,7 +10,6 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
@@ -59,9 +58,9 @@ _MONTH_NAMES = (
     "november nov novembre noviembre novembro",
     "december dec dezember dez décembre decembre déc diciembre dic dicembre dezembro",
 )
-MONTHS: Final[Mapping[str, int]] = MappingProxyType(
-    {name: month for month, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()}
-)
+MONTHS: Final[Mapping[str, int]] = {
+    name: month for month, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()
+}
 
 _ISO = re.compile(
     r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?"
@@ -174,12 +173,8 @@ _ORDINAL_NAMES: Final = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth twentieth"
 )
-_ORDINALS: Final[Mapping[str, str]] = MappingProxyType(
-    {name: str(day) for day, name in enumerate(_ORDINAL_NAMES.split(), start=1)} | {"thirtieth": "30"}
-)
-_TENS: Final = re.compile(
-    r"\b(twenty|thirty)[\s-](first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)\b", re.IGNORECASE
-)
+_ORDINALS: Final = {name: str(day) for day, name in enumerate(_ORDINAL_NAMES.split(), start=1)} | {"thirtieth": "30"}
+_TENS: Final = re.compile(rf"\b(twenty|thirty)[\s-]({'|'.join(_ORDINAL_NAMES.split()[:9])})\b", re.IGNORECASE)
 """Days that are written as words in two parts: the twenty-first, the thirty-first."""
 
 
@@ -209,21 +204,19 @@ def _read_day(text: str, order: str) -> PartialDate | None:
 
 # --- declared formats
 
-_DIRECTIVES: Mapping[str, str] = MappingProxyType(
-    {
-        "Y": r"(?P<Y>\d{4})",
-        "y": r"(?P<y>\d\d)",
-        "m": r"(?P<m>\d\d?)",
-        "d": r"(?P<d>\d\d?)",
-        "B": r"(?P<B>[^\W\d_]+)\.?",
-        "b": r"(?P<B>[^\W\d_]+)\.?",
-        "H": r"(?P<H>\d\d?)",
-        "M": r"(?P<M>\d\d)",
-        "S": r"(?P<S>\d\d)",
-        "z": r"(?P<z>Z|[+-]\d\d:?\d\d)",
-        "%": "%",
-    }
-)
+_DIRECTIVES: Mapping[str, str] = {
+    "Y": r"(?P<Y>\d{4})",
+    "y": r"(?P<y>\d\d)",
+    "m": r"(?P<m>\d\d?)",
+    "d": r"(?P<d>\d\d?)",
+    "B": r"(?P<B>[^\W\d_]+)\.?",
+    "b": r"(?P<B>[^\W\d_]+)\.?",
+    "H": r"(?P<H>\d\d?)",
+    "M": r"(?P<M>\d\d)",
+    "S": r"(?P<S>\d\d)",
+    "z": r"(?P<z>Z|[+-]\d\d:?\d\d)",
+    "%": "%",
+}
 
 
 def compile_format(declared: str) -> Callable[[str], PartialDate | None]:

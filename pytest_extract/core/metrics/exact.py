@@ -134,13 +134,17 @@ def common_weights(ours: Sequence[Mapping[Hashable, float]], theirs: Sequence[Ma
     return total
 
 
+def bag_f1(one: Counter[Any], other: Counter[Any]) -> float:
+    """Return the F1 of two bags; 1.0 where both are empty."""
+    both = one.total() + other.total()
+    return 2 * (one & other).total() / both if both else 1.0
+
+
 def bag_metric(read: Callable[[Json], Counter[Any]], threshold: float) -> BoundMetric:
-    """Make the metric that scores the F1 of two bags; 1.0 where both are empty."""
+    """Make the metric that scores the F1 of two bags."""
 
     def compare(gold: Json, extracted: Json) -> float:
-        one, other = read(gold), read(extracted)
-        both = one.total() + other.total()
-        return 2 * (one & other).total() / both if both else 1.0
+        return bag_f1(read(gold), read(extracted))
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)

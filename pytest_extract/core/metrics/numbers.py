@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
@@ -318,9 +317,7 @@ _STYLES: Mapping[NumberStyle, str] = {
     NumberStyle(".", "'\u2019" + _SPACES): "de-CH fr-CH it-CH",
     NumberStyle(".", "", short_scale=True): "plain",
 }
-LOCALES: Final[Mapping[str, NumberStyle]] = MappingProxyType(
-    {name: style for style, names in _STYLES.items() for name in names.split()}
-)
+LOCALES: Final[Mapping[str, NumberStyle]] = {name: style for style, names in _STYLES.items() for name in names.split()}
 """Locale -> style; a region that is not here is written as its language."""
 
 
@@ -472,10 +469,7 @@ def decimal_text(value: Fraction) -> str:
 
 # --- numbers
 
-_TOLERANCES = (
-    check.tolerance("rel", "tolerance relative to |gold|"),
-    check.tolerance("abs", "absolute tolerance"),
-)
+_TOLERANCES = (check.tolerance("rel", "tolerance relative to |gold|"), check.tolerance("abs", "absolute tolerance"))
 PERCENT: Final = frozenset(
     ("%", "percent", "per cent", "pct", "prozent", "pour cent", "por ciento", "per cento", "procent")
 )
@@ -567,17 +561,13 @@ _NAMES: Mapping[str, str] = {
     "CHF": "sfr fr franken swiss_francs schweizer_franken",
     "CNY": "元 rmb yuan renminbi 人民币",
 }
-_SYMBOLS: Mapping[str, str] = MappingProxyType(
-    {name.replace("_", " "): code for code, names in _NAMES.items() for name in names.split()}
-)
-_SHARED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP"),
-        "¥": ("JPY", "CNY"),
-        "kr": ("SEK", "NOK", "DKK", "ISK"),
-        "kr.": ("DKK", "SEK", "NOK", "ISK"),
-    }
-)
+_SYMBOLS: Mapping[str, str] = {name.replace("_", " "): code for code, names in _NAMES.items() for name in names.split()}
+_SHARED: Mapping[str, tuple[str, ...]] = {
+    "$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP"),
+    "¥": ("JPY", "CNY"),
+    "kr": ("SEK", "NOK", "DKK", "ISK"),
+    "kr.": ("DKK", "SEK", "NOK", "ISK"),
+}
 
 
 def currency_of(word: str, default: str) -> str | None:

@@ -130,16 +130,10 @@ _FIXED: Mapping[str, str] = {
     "year years yr yrs jahr jahre jahren an ans année années año años ano anos anno anni jaar": "12 month",
 }
 """Names -> a number of base units; IU and months are measured by nothing else."""
-_PREFIXES: Mapping[str, Fraction] = {
-    name: Fraction(10) ** power
-    for name, power in {
-        "p": -12, "n": -9, "µ": -6, "μ": -6, "u": -6, "m": -3, "c": -2, "d": -1, "h": 2, "k": 3, "M": 6, "G": 9,
-        "T": 12, "P": 15,
-    }.items()
+_PREFIXES: Mapping[int, str] = {
+    -12: "p", -9: "n", -6: "µ μ u", -3: "m", -2: "c", -1: "d", 2: "h", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P",
 }  # fmt: skip
-_BINARY: Mapping[str, Fraction] = {
-    name: Fraction(2**power) for name, power in {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}.items()
-}
+"""Power of ten -> prefixes."""
 _SPELLINGS: Final = (
     (re.compile(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
     (re.compile(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
@@ -156,9 +150,11 @@ _DEGREES = re.compile(r"(?:degrees?|deg\.?|[°º])\s*([cf]|celsius|fahrenheit)|(
 @cache
 def _table() -> Mapping[str, Unit]:
     units: dict[str, Unit] = {}
+    decimal = {name: Fraction(10) ** power for power, names in _PREFIXES.items() for name in names.split()}
+    binary = {name: Fraction(2**power) for name, power in (("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40))}
     for names, text in _PREFIXED.items():
         unit = _unit_of(text)
-        for prefix, factor in {"": Fraction(1), **_PREFIXES, **(_BINARY if "bit" in text else {})}.items():
+        for prefix, factor in {"": Fraction(1), **decimal, **(binary if "bit" in text else {})}.items():
             for name in names.split():
                 units.setdefault(prefix + name, unit._replace(factor=unit.factor * factor))
     for names, text in _FIXED.items():
@@ -223,7 +219,7 @@ _BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")
 _BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}
 _MARKS: Final[Mapping[int, str]] = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2032: "'", 0x2033: '"'}
 """Marks of feet and inches, minutes and seconds, as they are printed."""
-_SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-+\u2212]?\d.*)")
+_SPAN = re.compile(r"(.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?([-+\u2212]?\d.*)")
 
 
 class Quantity(NamedTuple):
@@ -259,18 +255,10 @@ def _quantity_reader(styles: Sequence[NumberStyle], default: Unit | None) -> Cal
     def unit_of(text: str) -> Unit | None:
         return read_unit(text, known=False) if text else default
 
-    def one(text: str) -> Quantity | None:
-        found = read_written(text, styles)
-        if found is None or found.before:
-            return None
-        return _in_base(found.value, found.value, unit_of(found.after))
-
-    def span(text: str) -> Quantity | None:
-        """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
-        match = _SPAN.fullmatch(text)
-        if match is None:
-            return None
-        low, high = (read_written(match[name], styles) for name in ("low", "high"))
+    def between(*ends: str) -> Quantity | None:
+        """Read one value, or the two ends of "3.5-5.0 mmol/L" and "2 g to 3 g"."""
+        read_ends = [read_written(text, styles) for text in ends]
+        low, high = read_ends[0], read_ends[-1]
         if low is None or high is None or low.before or high.before or low.value > high.value:
             return None
         unit = unit_of(high.after)
@@ -285,7 +273,8 @@ def _quantity_reader(styles: Sequence[NumberStyle], default: Unit | None) -> Cal
             return None
         sign = _BOUND.match(text)
         text = text[sign.end() :] if sign else text
-        found = one(text) or span(text)
+        span = _SPAN.fullmatch(text)
+        found = between(text) or (between(*span.groups()) if span else None)
         return found._replace(bound=_BOUNDS.get(sign[1], sign[1])) if found and sign else found
 
     return read

@@ -12,16 +12,7 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics.base import (
-    BoundMetric,
-    Compare,
-    Example,
-    Matrix,
-    MetricSpec,
-    Param,
-    Params,
-    SemanticsName,
-)
+from pytest_extract.core.metrics.base import BoundMetric, Example, Matrix, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import accepting_metric, bag_metric, differ, reading_metric
 from pytest_extract.core.values import Json, canonical_json, compile_regex, folding, text_key
 
@@ -44,7 +35,9 @@ def _similarity(edits: Edits) -> Any:
     return getattr(distance, edits).normalized_similarity
 
 
-def text_matrix(normal: Normal, compare: Compare, edits: Edits = "Levenshtein", least: float = 0.0) -> Matrix:
+def text_matrix(
+    normal: Normal, compare: Callable[[Json, Json], float], edits: Edits = "Levenshtein", least: float = 0.0
+) -> Matrix:
     """Make the matrix of normalised similarity, or of `least`; values without a text are compared pair by pair.
 
     Long texts are compared only as far as it takes to see that they are not nearly the same.
@@ -174,10 +167,7 @@ def words(text: str) -> Counter[str]:
     Example("The red house", "a red, old house", 4 / 5),
     Example(3, 3.0, 2 / 3),
     Example("東京都", "東京", 4 / 5, {"unit": "character"}),
-    params=(
-        check.threshold(0.8),
-        check.any_of("unit", ("word", "character"), "what is counted: word or character"),
-    ),
+    params=(check.threshold(0.8), check.any_of("unit", ("word", "character"), "what is counted: word or character")),
 )
 def _token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
     """F1 of the two multisets of words, as SOB and SQuAD count them.

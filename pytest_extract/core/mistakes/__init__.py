@@ -88,12 +88,10 @@ class ComparedOutput:
 
     @cached_property
     def gold_places(self) -> Mapping[str, Sequence[FieldPath]]:
-        """Distinctive gold value (`value_key`) -> its paths."""
+        """Distinctive gold value (`value_key`), or "" for all others -> its paths."""
         places: dict[str, list[FieldPath]] = defaultdict(list)
         for path, value in iter_leaves(self.gold):
-            key = value_key(value)
-            if key:
-                places[key].append(path)
+            places[value_key(value)].append(path)
         return places
 
     @cached_property
@@ -149,10 +147,7 @@ def compared_results(leaves: Iterable[FieldResult], fields: Iterable[FieldResult
     sizes = {len(result.path) for result in fields}
     shown = {leaf.path[:size] for leaf in results for size in sizes}
     wrong = {leaf.path[:size] for leaf in results if leaf.status in WRONG for size in sizes}
-    return [
-        *results,
-        *(result for result in fields if result.path not in (wrong if result.status in WRONG else shown)),
-    ]
+    return results + [each for each in fields if each.path not in (wrong if each.status in WRONG else shown)]
 
 
 def mistake_kinds(score: ScoreRecord) -> Iterator[str]:
@@ -188,15 +183,15 @@ class MistakeExample(NamedTuple):
 class MistakeKind(NamedTuple):
     """One kind of mistake: a small rule that names it, without a model, and never changes a score.
 
-    `name` is what results, filters and counts call it; `doc` says in a sentence what it is. A kind has either `compare`
-    (two values tell it) or `find` (the whole output tells it).
+    `name` is what results, filters and counts call it; `doc` says in a sentence what it is. `find` finds it in an
+    output, of which some failing results have no name yet; `compare` in two values, None where these do not tell it.
     """
 
     name: str
     doc: str
     example: MistakeExample
+    find: Callable[[ComparedOutput, Sequence[FieldResult]], Iterator[Found]]
     compare: CompareValues | None = None
-    find: FindMistakes | None = None
 
 
 def values_kind(
@@ -212,14 +207,21 @@ def values_kind(
             sides = read(gold, extracted) if read else (gold, extracted)
             return "" if sides is None else rule(*sides)
 
-        return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=compare)
+        def find(_output: ComparedOutput, unnamed: Sequence[FieldResult]) -> Iterator[Found]:
+            for result in unnamed:
+                if text := compare(result.gold, result.extracted):
+                    yield (result.path,), text
+
+        return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), find, compare)
 
     return kind
 
 
 def output_kind(*example: Json) -> Callable[[FindMistakes], MistakeKind]:
     """Make a kind of mistake of a rule for the whole output: the rule's name and docstring, and an example."""
-    return lambda rule: MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), find=rule)
+    return lambda rule: MistakeKind(
+        rule.__name__, rule.__doc__ or "", MistakeExample(*example), lambda output, _unnamed: rule(output)
+    )
 
 
 def mistakes_by_path(mistakes: Iterable[NamedMistake]) -> dict[FieldPath, NamedMistake]:

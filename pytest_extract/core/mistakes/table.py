@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial, wraps
+from functools import wraps
 from itertools import chain, combinations
 from operator import ne
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from pytest_extract.core.mistakes import (
     ComparedOutput,
@@ -84,12 +83,12 @@ def _wrapping(gold: Json, extracted: Json) -> str:
     """Say under which keys or in which text a value stands, up to two steps inside; "" where it stands in none."""
     if _alike(gold, extracted):
         return ""
-    once = [step for step in _inside(extracted) if not (isinstance(gold, dict) and step.key in gold)]
-    twice = [each._replace(where=f"{each.where} {step.where}") for step in once for each in _inside(step.value)]
-    for step in (*once, *twice):
-        is_value = step.key and not isinstance(gold, CONTAINERS) and _is_full(gold) and same(gold, step.value)
-        if is_value or _alike(gold, step.value):
-            return f"all of it stands {step.where}"
+    once = [step for step in _inside(extracted) if not (isinstance(gold, dict) and step[0] in gold)]
+    twice = [(key, f"{where} {around}", value) for _, around, outer in once for key, where, value in _inside(outer)]
+    for key, where, value in (*once, *twice):
+        is_value = key and not isinstance(gold, CONTAINERS) and _is_full(gold) and same(gold, value)
+        if is_value or _alike(gold, value):
+            return f"all of it stands {where}"
     return ""
 
 
@@ -100,24 +99,19 @@ def _alike(gold: Json, found: Json) -> bool:
     return isinstance(gold, dict) and isinstance(found, dict) and len(gold.keys() & found.keys()) * 2 > len(gold)
 
 
-class _Inside(NamedTuple):
-    """A value one step inside another, where it stands there, and its key in an object."""
+def _inside(value: Json) -> Iterator[tuple[str | None, str, Json]]:
+    """Yield the members of an object with one or two, the item of a list of one, or the JSON in a text.
 
-    value: Json
-    where: str
-    key: str = ""
-
-
-def _inside(value: Json) -> list[_Inside]:
-    """Return the members of an object with one or two, the item of a list of one, or the JSON in a text."""
+    Each with its key in an object, and where it stands.
+    """
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", "```")):
         inner = parse_output(value).value
-        return [_Inside(inner, "as JSON in a text")] if isinstance(inner, CONTAINERS) else []
-    if isinstance(value, list) and len(value) == 1:
-        return [_Inside(value[0], "in a list of one")]
-    if isinstance(value, dict) and len(value) <= 2:
-        return [_Inside(member, f"under the key `{key}`", key) for key, member in value.items()]
-    return []
+        if isinstance(inner, CONTAINERS):
+            yield None, "as JSON in a text", inner
+    elif isinstance(value, list) and len(value) == 1:
+        yield None, "in a list of one", value[0]
+    elif isinstance(value, dict) and len(value) <= 2:
+        yield from ((key, f"under the key `{key}`", member) for key, member in value.items())
 
 
 @output_kind(
@@ -129,25 +123,19 @@ def _inside(value: Json) -> list[_Inside]:
 def renamed_key(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[FieldPath]]]:
     """Key written otherwise."""
     for path, gold, at, extracted, _ in output.containers:
-        for old, new in _new_names(gold, extracted) if isinstance(gold, dict) else ():
-            failing = output.failing_at[*path, old], output.failing_at[*path, new], output.failing_from[*at, new]
-            yield path, f"the key `{old}` is written `{new}`", chain.from_iterable(failing)
-
-
-def _new_names(gold: dict[str, Json], extracted: dict[str, Json]) -> Iterator[tuple[str, str]]:
-    """Yield keys with their new ones: one of the same letters, or the only one with the same distinctive value."""
-    missing = [key for key in gold if key not in extracted and _is_full(gold[key])]
-    extra = [key for key in extracted if key not in gold and _is_full(extracted[key])]
-    if len(missing) * len(extra) > MOST_ROWS:
-        return
-    for key in missing:
-        new = [other for other in extra if _letters(other) == _letters(key)]
-        if not new and (value_key(gold[key]) or isinstance(gold[key], CONTAINERS)):
-            equal = [other for other in extra if same(gold[key], extracted[other])]
-            new = equal if len(equal) == 1 else []
-        if new:
-            extra.remove(new[0])
-            yield key, new[0]
+        if not isinstance(gold, dict):
+            continue
+        missing = [key for key in gold if key not in extracted and _is_full(gold[key])]
+        extra = [key for key in extracted if key not in gold and _is_full(extracted[key])]
+        for old in missing if len(missing) * len(extra) <= MOST_ROWS else ():
+            found = [key for key in extra if _letters(key) == _letters(old)]
+            if not found and (value_key(gold[old]) or isinstance(gold[old], CONTAINERS)):
+                equal = [key for key in extra if same(gold[old], extracted[key])]
+                found = equal if len(equal) == 1 else []  # several have the value by chance
+            for new in found[:1]:
+                extra.remove(new)
+                failing = output.failing_at[*path, old], output.failing_at[*path, new], output.failing_from[*at, new]
+                yield path, f"the key `{old}` is written `{new}`", chain.from_iterable(failing)
 
 
 def _letters(key: str) -> str:
@@ -215,11 +203,7 @@ _TOTAL: Final = re.compile(
 )
 
 
-@output_kind(
-    {"items": [_BOLT, _NUT]},
-    {"items": [_BOLT, _NUT, {"name": "Total"}]},
-    "row 2 is a total of the table",
-)
+@output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, {"name": "Total"}]}, "row 2 is a total of the table")
 def invented_row(output: ComparedOutput) -> Iterator[Found]:
     """Row that the gold does not have, such as the total of a table."""
     for pair in _lists(output):
@@ -247,11 +231,7 @@ def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
                 yield output.failing_from[*at, j], f"row {j} is a copy of row {twins[0]}"
 
 
-@output_kind(
-    {"items": [_BOLT, _NUT]},
-    {"items": [{"name": "Bolt Nut"}]},
-    "rows 0, 1 were merged into one",
-)
+@output_kind({"items": [_BOLT, _NUT]}, {"items": [{"name": "Bolt Nut"}]}, "rows 0, 1 were merged into one")
 def merged_rows(output: ComparedOutput) -> Iterator[Found]:
     """Rows merged into one, or one split into several."""
     for pair in _lists(output):
@@ -300,16 +280,12 @@ def other_value(output: ComparedOutput) -> Iterator[Found]:
             continue
         places = [place for place in output.gold_places.get(key, ()) if place != result.path]
         if 0 < len(places) <= _MOST_PLACES:
-            nearest = min(places, key=partial(_steps_apart, result.path))
+            nearest = min(places, key=lambda place: (sum(map(ne, result.path, place)), len(place)))
             yield (result.path,), f"the value of `{path_text(nearest)}`"
         elif _is_absent(result.gold) or is_power_of_ten(result.gold, result.extracted):
             continue  # a table in thousands has both
         elif _stands(output, result.extracted) and _stands(output, result.gold):
             yield (result.path,), "another value of the document"
-
-
-def _steps_apart(own: FieldPath, place: FieldPath) -> tuple[int, int]:
-    return sum(map(ne, own, place)), len(place)
 
 
 def _is_part(gold: Json, extracted: Json) -> bool:
@@ -400,7 +376,7 @@ _KINDS: Final = (
     missing,
     invented,
 )
-MISTAKE_KINDS: Final[Mapping[str, MistakeKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})
+MISTAKE_KINDS: Final[Mapping[str, MistakeKind]] = {kind.name: kind for kind in _KINDS}
 """Name -> kind. A failing field gets the name of the first kind that explains it."""
 
 
@@ -410,25 +386,13 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     Without `output.in_document`, the kinds that ask the document find nothing. Of more than `MOST_NAMED` failing
     results, the first are named.
     """
-    named: dict[FieldPath, NamedMistake] = {}
+    named: set[FieldPath] = set()
     found: list[NamedMistake] = []
-
-    def found_by(kind: MistakeKind) -> Iterator[tuple[Iterable[FieldPath], str]]:
-        if kind.find is not None:
-            yield from kind.find(output)
-        elif kind.compare is not None:
-            for result in output.failing:
-                text = "" if result.path in named else kind.compare(result.gold, result.extracted)
-                if text:
-                    yield (result.path,), text
-
-    failing = len({result.path for result in output.failing})
     for kind in MISTAKE_KINDS.values():
-        if len(named) == failing:
-            break
-        for paths, text in found_by(kind):
+        unnamed = [result for result in output.failing if result.path not in named]
+        for paths, text in kind.find(output, unnamed) if unnamed else ():
             new = tuple(dict.fromkeys(path for path in paths if path not in named))
             if new:
                 found.append(NamedMistake(kind.name, new, text))
-                named.update(dict.fromkeys(new, found[-1]))
+                named.update(new)
     return tuple(found)

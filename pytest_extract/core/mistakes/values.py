@@ -10,7 +10,15 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
-from pytest_extract.core.metrics.numbers import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
+from pytest_extract.core.metrics.numbers import (
+    LOCALES,
+    PERCENT,
+    NumberStyle,
+    currency_of,
+    exactly,
+    read_written,
+    scale_of,
+)
 from pytest_extract.core.mistakes import values_kind
 from pytest_extract.core.values import MISSING, Json, Missing, a_type, fold, is_number, json_type, short_json
 from pytest_extract.core.words import plural
@@ -19,6 +27,22 @@ from pytest_extract.core.words import plural
 
 _LONGEST: Final = 80
 """Longer texts are no date and no number."""
+_MOST_TEXT: Final = 100_000
+"""Characters of two texts together from which on they are not compared."""
+
+
+def _is_short(value: Json) -> bool:
+    """Whether a value is a number or a text, and not too long for one that is read."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and value.bit_length() < 200
+    return isinstance(value, float) or (isinstance(value, str) and len(value) <= _LONGEST)
+
+
+def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
+    """Return both values if they are texts that differ and are not too long to be compared."""
+    if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
+        return None
+    return (gold, extracted) if len(gold) + len(extracted) <= _MOST_TEXT else None
 
 
 def _readings(value: Json) -> list[PartialDate]:
@@ -38,9 +62,8 @@ def _readings(value: Json) -> list[PartialDate]:
 
 def reads_as_date(value: Json) -> bool:
     """Whether a value is a text that is a date in some order or in words."""
-    if not isinstance(value, str) or len(value) > _LONGEST:
-        return False
-    return bool(re.search(r"\d\D+\d|[^\W\d_]{3}\D*\d", value)) and bool(_readings(value))
+    is_like_one = isinstance(value, str) and _is_short(value) and re.search(r"\d\D+\d|[^\W\d_]{3}\D*\d", value)
+    return bool(is_like_one and _readings(value))
 
 
 def _date_pairs(gold: Json, extracted: Json) -> list[tuple[PartialDate, PartialDate]]:
@@ -56,12 +79,11 @@ def are_one_day(gold: Json, extracted: Json) -> bool:
     return any(one.known == other.known for one, other in _date_pairs(gold, extracted))
 
 
-@values_kind("2024-08-02", "August 2, 2024", "the same day in another format")
-def date_format(gold: Json, extracted: Json) -> str:
+@values_kind("2024-08-02", "August 2, 2024", "the same day in another format", read=_texts)
+def date_format(gold: str, extracted: str) -> str:
     """Only the format of the date differs."""
-    if not isinstance(gold, str) or not isinstance(extracted, str) or fold(gold) == fold(extracted):
-        return ""
-    return "the same day in another format" if are_one_day(gold, extracted) else ""
+    is_other = fold(gold) != fold(extracted) and are_one_day(gold, extracted)
+    return "the same day in another format" if is_other else ""
 
 
 @values_kind("2024-03-15", "2024-03-15T00:00:00", "only the time of day or its zone differs")
@@ -92,7 +114,7 @@ def date_part(gold: Json, extracted: Json) -> str:
 
 def _known_parts(value: Json) -> tuple[int, ...]:
     """Return year, month and day of a date, as far as it has them; a year alone is a number or a text."""
-    if isinstance(value, bool) or not isinstance(value, str | int) or not _is_short(value):
+    if isinstance(value, float) or not _is_short(value):
         return ()
     text = fold(str(value))
     found = read_iso(text) or next(iter(_readings(text)), None)
@@ -118,7 +140,7 @@ class Amount(NamedTuple):
 
 def read_amount(value: Json, style: NumberStyle = _ENGLISH) -> Amount | None:
     """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _is_short(value):
+    if not _is_short(value):
         return None
     if not isinstance(value, str):
         number = exactly(float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value)
@@ -136,15 +158,8 @@ def read_amount(value: Json, style: NumberStyle = _ENGLISH) -> Amount | None:
             scale = factor
             words.remove(word)
     around = " ".join(words)
-    if sum(map(str.isalpha, around)) > 20 or any(map(str.isdecimal, around)):
-        return None
-    return Amount(written.value * scale, around, scale)
-
-
-def _is_short(value: str | float) -> bool:
-    if isinstance(value, str):
-        return len(value) <= _LONGEST
-    return not isinstance(value, int) or value.bit_length() < 200
+    is_prose = sum(map(str.isalpha, around)) > 20 or any(map(str.isdecimal, around))
+    return None if is_prose else Amount(written.value * scale, around, scale)
 
 
 def _amounts(gold: Json, extracted: Json) -> tuple[Amount, Amount] | None:
@@ -173,11 +188,9 @@ def wrong_type(gold: Json, extracted: Json) -> str:
         return ""
     types, one, other = {json_type(gold), json_type(extracted)}, read_amount(gold), read_amount(extracted)
     is_one_number = one and other and (one.value, one.around) == (other.value, other.around)
-    if is_one_number and is_number(gold) is not is_number(extracted):
-        return f"{a_type(extracted)} instead of {a_type(gold)}"
-    if len(types) > 1 and types & {"array", "object", "boolean"}:
-        return f"{a_type(extracted)} instead of {a_type(gold)}"
-    return ""
+    one_is_written = is_one_number and is_number(gold) is not is_number(extracted)
+    differ = len(types) > 1 and types & {"array", "object", "boolean"}
+    return f"{a_type(extracted)} instead of {a_type(gold)}" if one_is_written or differ else ""
 
 
 @values_kind(1234.5, "1.234,50", "the same number, written otherwise")
@@ -191,9 +204,9 @@ def decimal_separator(gold: Json, extracted: Json) -> str:
         if large != small * 1000 or small.denominator == 1 or large.denominator > 1 or abs(small) < 1:
             return ""
         return f"a separator of {'thousands' if large == pair[0].value else 'decimals'} was taken for the other one"
-    sides = [side for side in (gold, extracted) if isinstance(side, str | int | float)]
+    sides = [side for side in (gold, extracted) if _is_short(side)]
     texts = [side for side in sides if isinstance(side, str) and re.search(r"[^\w\s]\d|\d\s\d", side)]
-    if len(sides) < 2 or not texts or any(not _is_short(side) or reads_as_date(side) for side in sides):
+    if len(sides) < 2 or not texts or any(map(reads_as_date, sides)):
         return ""  # without a separator, every language reads the same number
     digits = {re.sub(r"\D", "", str(side)).rstrip("0") for side in sides}
     one, other = (
@@ -202,14 +215,11 @@ def decimal_separator(gold: Json, extracted: Json) -> str:
     return "the same number, written otherwise" if len(digits) == 1 and one & other else ""
 
 
-_PERCENT: Final = frozenset({"%", "percent", "per cent", "prozent"})
-
-
 @values_kind(0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction", read=_amounts)
 def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
     """Percentage in place of a fraction, or the reverse."""
     small, large = sorted((gold.value, extracted.value), key=abs)
-    written = {gold.around.lower(), extracted.around.lower()} & _PERCENT
+    written = {gold.around.casefold(), extracted.around.casefold()} & PERCENT
     if large != small * 100 or (not written and not abs(small) <= 1 < abs(large) <= 100):
         return ""
     if large == extracted.value:
@@ -254,7 +264,7 @@ def _is_coarser(fine: Fraction, coarse: Fraction) -> bool:
 
 def _digits(value: Json) -> tuple[str, str]:
     """Return the digits of a value that is no date, and the rest of it; ("", "") for too few digits, or too many."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _is_short(value):
+    if not _is_short(value):
         return "", ""
     text = f"{value:.12g}" if isinstance(value, float) else str(value)
     digits = re.sub(r"\D", "", text)
@@ -316,18 +326,8 @@ def placeholder(gold: Json, extracted: Json) -> str:
 # --- texts
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_MOST_TEXT: Final = 100_000
-"""Characters of two texts together from which on they are not compared."""
 _LONGEST_MARKED_UP: Final = 4_000
 """Characters of two texts together from which on no markup is looked for."""
-
-
-def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
-    """Return both values if they are texts that differ and are not too long to be compared."""
-    if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
-        return None
-    return (gold, extracted) if len(gold) + len(extracted) <= _MOST_TEXT else None
-
 
 _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """Joiners, marks of direction, soft hyphens and the like."""

@@ -204,19 +204,6 @@ def test_rank_correlation_is_symmetric_and_bounded(pairs):
     assert found == pytest.approx(rank_correlation([(10 * a**3, b) for a, b in pairs]))
 
 
-def test_a_correlation_is_that_of_a_variant():
-    sizes = {"m": (10, 20, 30), "n": (1, 2, 3)}
-    outputs = {"m": (GOLD, wrong(total=1), wrong(total=1, vendor="x")), "n": (wrong(total=1, vendor="x"),) * 3}
-    runs = [
-        replace(scored(f"{variant}{size}", output, model=variant), shape={"values": size})
-        for variant in sizes
-        for size, output in zip(sizes[variant], outputs[variant], strict=True)
-    ]
-    assert table_of(runs, "output-size").correlations == {"m": pytest.approx(-1.0)}
-    assert table_of(runs[3:], "output-size").correlations == {}
-    assert table_of(runs, "modality").correlations == {}
-
-
 # --- where lists break off: recall by position and by length, the edge and its interval
 
 

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.aggregate import (
     CATEGORIES,
-    MODALITIES,
     SOB_METRICS,
     Estimate,
     intervals,
-    leaderboard,
     mean,
     published_columns,
     sob_leaderboard_row,
@@ -26,6 +24,7 @@ from pytest_extract.core.aggregate import (
 )
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.complexity import WEIGHTS
+from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.measures import PUBLISHED_NAMES
 from tests.core.aggregate.test_run import result, score
 from tests.cpu_time import cpu_seconds
@@ -66,15 +65,6 @@ def test_published_summaries(name):
         assert_close(sob_summary(rows, weights, samples=samples).to_dict(), expected)
 
 
-def test_published_leaderboard():
-    published = published_leaderboard()
-    for row, expected in zip(leaderboard(published["models"]), published["rows"], strict=True):
-        found = row.to_dict()
-        assert found.pop("model") == expected.pop("model_dir")
-        del expected["model"]
-        assert_close(found, expected)
-
-
 def resampled(column, weights, samples, source):
     """The rule in its plainest words."""
     means = []
@@ -107,9 +97,8 @@ def test_columns_may_share_the_draws_of_the_first(weighted):
     columns = {"first": first, "same": first, "other": [source.choice((0.25, 0.5, 1.0)) for _ in range(300)]}
     weights = [source.choice((0.0, 1.0, 3.0)) for _ in range(300)] if weighted else None
     own, shared = (intervals(columns, weights, samples=2_000, own_draws=draws) for draws in (True, False))
-    assert (shared["first"].low, shared["first"].high) == pytest.approx(
-        (own["first"].low, own["first"].high), rel=1e-12
-    )
+    bounds, own_bounds = ((found["first"].low, found["first"].high) for found in (shared, own))
+    assert bounds == pytest.approx(own_bounds, rel=1e-12)
     assert shared["same"] == shared["first"]
     assert own["same"] != own["first"]
     (one, other), width = (own["other"], shared["other"]), own["other"].high - own["other"].low

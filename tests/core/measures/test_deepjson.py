@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -19,7 +18,7 @@ from pytest_extract.core.measures.published import (
     deepjson_text,
     key_match,
 )
-from pytest_extract.core.values import MISSING, canonical_json
+from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl
 from tests.strategies import json_values
 
@@ -64,64 +63,6 @@ def test_published_scores():
 )
 def test_key_match(gold, value, score):
     assert key_match(gold, value) == pytest.approx(score)
-    assert twin_of_key_match(gold, value) == pytest.approx(score)
-
-
-def twin_of_key_match(gold, value):
-    """Compare two values by the words of the measure's documentation: the twin of the measure."""
-    kind = type(gold)
-    if kind is dict:
-        return match_objects(gold, value)
-    if kind is list:
-        return match_lists(gold, value)
-    return 1.0 if gold is not None and gold == value else 0.0
-
-
-def match_objects(gold, value):
-    if type(value) is not dict:
-        return 0.0
-    if not gold:
-        return 0.0 if value else 1.0
-    total = 0.0
-    shared = 0
-    for name, expected in gold.items():
-        found = value.get(name, MISSING)
-        if found is MISSING:
-            continue
-        shared += 1
-        kind = type(expected)
-        if kind is dict or kind is list:
-            total += twin_of_key_match(expected, found)
-        elif expected is not None and expected == found:
-            total += 1.0
-    return total / (len(gold) + len(value) - shared)
-
-
-def match_lists(gold, value):
-    if type(value) is not list:
-        return 0.0
-    if not gold:
-        return 0.0 if value else 1.0
-    if all(type(item) is dict for item in gold):
-        if not all(type(item) is dict for item in value):
-            return 0.0
-        return sum(map(match_objects, gold, value)) / max(len(gold), len(value))
-    try:
-        one, other = set(gold), set(value)
-    except TypeError:
-        return jaccard_of_texts(gold, value)
-    return len(one & other) / len(one | other)
-
-
-def jaccard_of_texts(gold, value):
-    one, other = Counter(map(canonical_json, gold)), Counter(map(canonical_json, value))
-    return (one & other).total() / (one | other).total()
-
-
-@given(gold=json_values, value=json_values)
-def test_keys_match_as_the_twin_says(gold, value):
-    for other in (value, gold):
-        assert key_match(gold, other) == twin_of_key_match(gold, other)
 
 
 @pytest.mark.parametrize(

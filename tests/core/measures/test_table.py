@@ -56,6 +56,6 @@ def test_systems_case_files_aggregates_and_the_summary_read_the_table():
     assert {name: described[name]["description"] for name in MEASURES} == {
         name: measure.doc for name, measure in MEASURES.items()
     }
-    means = measure_means([CaseMeasures(case="a", measures=dict.fromkeys(MEASURES, 1.0))], samples=2)
+    means = measure_means([CaseMeasures(measures=dict.fromkeys(MEASURES, 1.0))], samples=2)
     assert list(means) == list(MEASURES)
     assert set(SUMMARY_MEASURES) <= set(MEASURES)

@@ -4,11 +4,12 @@ import pytest
 
 from pytest_extract.core.metrics import METRICS, bind_metric, compare_values
 from pytest_extract.core.metrics.base import Param, boolean, check_params, with_defaults
+from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.errors import ConfigError
 
 
 @pytest.mark.parametrize(
-    ("metric", "given", "problem"),
+    ("name", "given", "problem"),
     [
         ("string_fuzzy", {"treshold": 0.8}, "string_fuzzy has no parameter 'treshold'; did you mean 'threshold'?"),
         ("string_fuzzy", {"threshold": "high"}, "parameter 'threshold' must be a number from 0 to 1, not 'high'"),
@@ -40,10 +41,15 @@ from pytest_extract.errors import ConfigError
         ("string_llm", {"structured_output_schema": {}}, "string_llm has no parameter 'structured_output_schema'"),
         ("string_llm", {"max_tokens": 0}, "must be a whole number of 1 or more"),
         ("string_llm", {"prompt_template": "equal?"}, "must be a text that holds {gold}, {predicted}"),
+        ("round_digits", {}, "needs the parameter 'digits'"),
+        ("type_convert", {"to": "date"}, "must be one of 'float', 'int', 'str', 'bool'"),
+        ("lowercase", {"locale": "tr"}, "has no parameter 'locale'"),
+        ("map_values", {"values": []}, "must be a mapping"),
+        ("null_if", {"values": []}, "must be a list"),
     ],
 )
-def test_a_bad_parameter_is_told(metric, given, problem):
-    problems = check_params(given, METRICS[metric].params, metric)
+def test_a_bad_parameter_is_told(name, given, problem):
+    problems = check_params(given, {**METRICS, **TRANSFORMS}[name].params, name)
     assert len(problems) == 1
     assert problem in problems[0]
 

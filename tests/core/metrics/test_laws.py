@@ -50,9 +50,8 @@ def test_every_metric_is_documented_with_a_match_and_a_mismatch():
         assert scores == {True, False}, spec.name
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_can_be_made(preset):
-    name, params = PRESETS[preset]
+@pytest.mark.parametrize(("name", "params"), PRESETS.items())
+def test_every_preset_can_be_made(name, params):
     assert bound(name, params, "extract-bench").name == name
 
 

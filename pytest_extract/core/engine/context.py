@@ -132,16 +132,13 @@ class ScoringContext:
         return ScoringContext(*given, depth=self.depth + 1, texts=self.texts, known=self.known)
 
     @cached_property
-    def _ruled(self) -> tuple[str, ...]:
+    def ruled(self) -> tuple[str, ...]:
+        """The patterns of the places that the case itself has rules for."""
         return tuple({_INDEX.sub("[]", place) for places in (self.accept, self.absent_rules) for place in places})
 
     def is_ruled(self, node: Node) -> bool:
         """Whether the case has rules for a place or below it, so that a score depends on where a row stands."""
-        return any(at_or_below(place, node.pattern) for place in self._ruled)
-
-    def is_ruled_itself(self, node: Node) -> bool:
-        """Whether the case has rules for a place, not only for what is below it."""
-        return node.pattern in self._ruled
+        return any(at_or_below(place, node.pattern) for place in self.ruled)
 
     def keep(self, result: FieldResult, node: Node) -> None:
         """Keep a leaf result of a node; outside arrays it is a field result too."""

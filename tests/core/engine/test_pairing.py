@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.pairing import assign, by_key, multiset
+from pytest_extract.core.engine.pairing import assign, multiset
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.scorer import compile_schema
 from tests.core.schemas import EXACT, NUMBER, TEXT, array, metric, obj, scored, table, told
@@ -124,8 +124,10 @@ def test_as_published_by_struct_extract_eval_the_first_row_of_a_key_counts(gold,
 
 
 def test_as_published_by_struct_extract_eval_a_key_may_have_parts():
-    found = by_key([("a", 1), ("a", 2)], [("a", 2), ("a", 3)], None)
-    assert found == Pairing(((1, 0),), (0,), (1,))
+    schema = table(sku=EXACT, price=EXACT) | {"x-eval-align": {"match_by": "key_field", "key": ["sku", "price"]}}
+    sides = [[{"sku": "a", "price": price} for price in prices] for prices in ((1, 2), (2, 3))]
+    found = pairing_of(schema, *sides, semantics="struct-extract-eval")
+    assert (found.pairs, found.missing, found.extra) == (((1, 0),), (0,), (1,))
 
 
 def test_rows_with_unusable_keys_are_left_over_last():
@@ -219,19 +221,14 @@ def test_what_is_left_over_of_a_multiset_is_in_order(extracted):
     assert found == Pairing(((1, 3), (3, 2)), (0, 2, 4, 5), (0, 1, *range(4, len(extracted))))
 
 
-def test_a_multiset_may_have_a_key_of_its_own_which_cannot_mix_types():
-    assert multiset(["A", "b"], ["B", "c"], key=str.casefold) == Pairing(((1, 0),), (0,), (1,))
-    assert multiset([True], [1], key=lambda value: value).pairs == ()
-
-
 few = st.lists(st.integers(0, 4) | st.none(), max_size=9)
 
 
 @given(few, few)
 def test_every_element_is_in_one_place(gold, extracted):
-    for found in (by_key(gold, extracted, None), multiset(gold, extracted)):
-        assert sorted([*(i for i, _ in found.pairs), *found.missing]) == [*range(len(gold))]
-        assert sorted([*(j for _, j in found.pairs), *found.extra]) == [*range(len(extracted))]
+    found = multiset(gold, extracted)
+    assert sorted([*(i for i, _ in found.pairs), *found.missing]) == [*range(len(gold))]
+    assert sorted([*(j for _, j in found.pairs), *found.extra]) == [*range(len(extracted))]
 
 
 @pytest.mark.parametrize("extracted", list(itertools.permutations(["X ", 1, 1.0])), ids=repr)

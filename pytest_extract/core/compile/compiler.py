@@ -52,7 +52,7 @@ from pytest_extract.core.schema.annotations import (
     parse_override,
     parse_post,
 )
-from pytest_extract.core.schema.source import Key, too_many_looks
+from pytest_extract.core.schema.source import Key, refuse_endless
 from pytest_extract.core.schema.tree import Conformance, Schema, SchemaNode
 from pytest_extract.core.semantics import DEFAULT, EXTRACT_BENCH, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.transforms import TRANSFORMS
@@ -523,7 +523,12 @@ class Compiler:
             keys = [key for key in schema.branches if self._open.get(key) != pattern]
             if not keys:
                 return self._any_value(place)
-            branches = [(self.schema.node(key), self._branch(key, pattern, field=field)) for key in keys]
+            branches = []
+            for key in keys:
+                branch = self.schema.node(key)
+                # a choice in a choice is compiled at once, else a choice could wait for itself
+                make = self._compile_now if branch.branches and key not in self._open else self.compile
+                branches.append((branch, make(key, pattern, field=field)))
             return Union(pattern=pattern, branches=tuple(branches), field=field)
         if not self.semantics.default_metrics:
             return self._default_leaf(place)
@@ -532,12 +537,6 @@ class Compiler:
         options = [schema._replace(types=(name,)) for name in schema.types]
         scored = [(option, self._scored(place._replace(schema=option))) for option in options]
         return Union(pattern=pattern, branches=tuple(scored), field=field)
-
-    def _branch(self, key: Key, pattern: str, *, field: bool) -> Node:
-        """Compile an alternative; a choice in a choice at once, else a choice could wait for itself."""
-        if key not in self._open and self.schema.node(key).branches:
-            return self._compile_now(key, pattern, field=field)
-        return self.compile(key, pattern, field=field)
 
     # --- objects
 
@@ -734,9 +733,7 @@ def compile_program(
     `as_published`: results are those of the published system that `semantics` names, also where that leaves out what
     would count here.
     """
-    endless = too_many_looks(schema)
-    if endless is not None:
-        raise endless
+    refuse_endless(schema)
     problems = _Problems()
     problems.add(*misspelled_keys(schema, as_published=as_published))
     tree = Schema(schema)

@@ -100,15 +100,25 @@ class Binder:
 
     def adjusted(self, metrics: Sequence[FieldMetric], annotation: Annotation) -> tuple[FieldMetric, ...]:
         """Return metrics with a configuration's transforms, weight and threshold."""
-        found = [self._transform(use) for use in annotation.transforms or ()]
-        transforms = [transform for transform in found if transform is not None]
+        transforms: list[Transform] = []
+        for use in annotation.transforms or ():
+            named = self._named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
+            if named is not None:
+                transform, is_own = named[0].make(named[1]), use.name in self.extensions.transforms
+                transforms.append(_only_value_errors(transform, use.name) if is_own else transform)
+
+        def transformed(value: Json) -> Json:
+            for transform in transforms:
+                value = transform(value)
+            return value
+
         weight = 1.0 if annotation.weight is None else annotation.weight
         return tuple(
             replace(
                 metric,
                 weight=weight * metric.weight,
                 threshold=metric.threshold if annotation.threshold is None else annotation.threshold,
-                transform=_chain(transforms) if transforms else None,
+                transform=transformed if transforms else None,
             )
             for metric in metrics
         )
@@ -183,14 +193,6 @@ class Binder:
             metric, compare=compare, judged=False, key=None, matrix=text_matrix(folded, compare, least=least)
         )
 
-    def _transform(self, use: MetricUse) -> Transform | None:
-        named = self._named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
-        if named is None:
-            return None
-        spec, params = named
-        transform = spec.make(params)
-        return _only_value_errors(transform, use.name) if use.name in self.extensions.transforms else transform
-
     def align(self, use: AlignUse) -> Align | None:
         """Return the alignment that a configuration names."""
         if use.mode in self.extensions.aligners or use.mode not in ALIGNERS:
@@ -200,10 +202,6 @@ class Binder:
                 return None
             spec, params = named
             return Align(mode="custom", custom=lambda gold, extracted: spec.align(gold, extracted, params))
-        if use.params:
-            self.report(f"aligning by {use.mode} takes no parameters", f"{use.where}/params")
-        if use.key_cutoff is not None and use.mode != "key":
-            self.report("`key_cutoff` has a meaning only when rows are aligned by key", f"{use.where}/key_cutoff")
         by_fit = use.mode == "hungarian" or (use.mode == "judge" and self.judge_mode != "llm")
         mode = cast("AlignMode", "best_fit" if by_fit else use.mode)
         return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)
@@ -227,15 +225,6 @@ class Binder:
         for problem in problems:
             self.report(problem, use.where)
         return None if problems else (spec, with_defaults(use.params, spec.params))
-
-
-def _chain(transforms: Sequence[Transform]) -> Transform:
-    def apply(value: Json) -> Json:
-        for transform in transforms:
-            value = transform(value)
-        return value
-
-    return apply
 
 
 def _only_value_errors(transform: Transform, name: str) -> Transform:
@@ -313,7 +302,16 @@ class Compiler:
         is_eager = self._made <= MOST_EAGER and len(self._open) <= DEEPEST_EAGER
         if key not in self._open and (is_eager or not self.schema.node(key).children()):  # values are compiled at once
             return self._compile_now(key, pattern, field=field)
-        ref = RecursiveRef(lambda: self._compile_late(key, pattern, field=field), pattern, field=field)
+
+        def late() -> Node:
+            with self._lock:
+                kept, self._open = self._open, {}
+                try:
+                    return self._compile_now(key, pattern, field=field)
+                finally:
+                    self._open = kept
+
+        ref = RecursiveRef(late, pattern, field=field)
         self._unopened.append(ref)
         self.patterns.setdefault(pattern, ref)
         return ref
@@ -327,14 +325,6 @@ class Compiler:
             del self._open[key]
         self.patterns[pattern] = node
         return node
-
-    def _compile_late(self, key: Key, pattern: str, *, field: bool) -> Node:
-        with self._lock:
-            kept, self._open = self._open, {}
-            try:
-                return self._compile_now(key, pattern, field=field)
-            finally:
-                self._open = kept
 
     def has_place(self, pattern: str) -> bool:
         """Whether the pattern is a place of the schema; opens recursive places on the way to it."""

@@ -98,14 +98,10 @@ class OutputCheck(NamedTuple):
     failure: Failure | None
 
 
-def check_output(
-    sides: DocumentPair,
-    failure: Failure | None,
-    modality: str,
-    config: GateConfig,
-) -> OutputCheck:
+def check_output(sides: DocumentPair, failure: Failure | None, modality: str, config: GateConfig) -> OutputCheck:
     """Look at the gates of one output; `failure` says why there is no value."""
-    parse = _parse_gate(sides, failure)
+    lacking = "there is no output" if failure is None else str(failure)
+    parse = _gate("parse", lacking, 0.0) if sides.extracted is MISSING else _gate("parse", "the output is JSON")
     if parse.passed:
         root, schema = _root_gate(sides, failure, config), _schema_gate(sides, config)
         coverage = _coverage_gate(sides, config.coverage(modality))
@@ -122,12 +118,6 @@ def check_output(
 
 def _gate(name: Literal["parse", "root", "schema", "coverage"], why: str, factor: float = 1.0) -> GateResult:
     return GateResult(name=name, passed=factor == 1.0, factor=factor, why=why)
-
-
-def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
-    if sides.extracted is MISSING:
-        return _gate("parse", "there is no output" if failure is None else str(failure), 0.0)
-    return _gate("parse", "the output is JSON")
 
 
 def _root_gate(sides: DocumentPair, failure: Failure | None, config: GateConfig) -> GateResult:

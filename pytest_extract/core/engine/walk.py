@@ -34,7 +34,6 @@ from pytest_extract.core.engine.leaf import (
     walk_skip,
 )
 from pytest_extract.core.engine.pairing import pair_rows, paired
-from pytest_extract.core.extensions import PostSpec, Transformed
 from pytest_extract.core.results import STRUCTURE, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.values import (
     MISSING,
@@ -440,7 +439,10 @@ def score_values(
 def post_process(
     program: Program, fields: tuple[FieldResult, ...], leaves: tuple[FieldResult, ...]
 ) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
-    """Return field and leaf results as the post-processors leave them; field results that are leaves follow."""
+    """Return field and leaf results as the post-processors leave them; field results that are leaves follow.
+
+    One that raises, or gives other than a result for each, breaks all of the fields.
+    """
 
     def values_as_compared(result: FieldResult) -> Values:
         if result.metric == STRUCTURE:
@@ -452,28 +454,20 @@ def post_process(
         return values if check is None else transformed(check, *values)[0]
 
     changed: Sequence[FieldResult] = leaves
-    for post_processor in program.post_processors:
-        changed = _run(post_processor, changed, values_as_compared)
+    for spec, params in program.post_processors:
+        try:
+            given = {id(value) for result in changed for value in (result.gold, result.extracted)}
+            found = [_checked_result(result, given) for result in spec.process(changed, params, values_as_compared)]
+            problem = "" if len(found) == len(changed) else f"it gave {len(found)} results for {len(changed)}"
+        except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+            found, problem = [], f"{type(error).__name__}: {error}"
+        if problem:
+            reason = f"the post-processor {spec.name!r} broke: {problem}"
+            broken: dict[str, Any] = {"status": Status.JUDGE_ERROR, "score": 0.0, "passed": False, "reason": reason}
+            found = [each if each.status is Status.SKIPPED else each._replace(**broken) for each in changed]
+        changed = found
     by_id = {id(old): new for old, new in zip(leaves, changed, strict=True)}
     return tuple(by_id.get(id(field), field) for field in fields), tuple(changed)
-
-
-def _run(
-    post_processor: tuple[PostSpec, Mapping[str, Json]], results: Sequence[FieldResult], transformed: Transformed
-) -> list[FieldResult]:
-    """Run one post-processor; one that raises, or gives other than a result for each, breaks all of the fields."""
-    spec, params = post_processor
-    try:
-        given = {id(value) for result in results for value in (result.gold, result.extracted)}
-        found = [_checked_result(result, given) for result in spec.process(results, params, transformed)]
-        if len(found) == len(results):
-            return found
-        problem = f"it gave {len(found)} results for {len(results)}"
-    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
-        problem = f"{type(error).__name__}: {error}"
-    reason = f"the post-processor {spec.name!r} broke: {problem}"
-    broken: dict[str, Any] = {"status": Status.JUDGE_ERROR, "score": 0.0, "passed": False, "reason": reason}
-    return [result if result.status is Status.SKIPPED else result._replace(**broken) for result in results]
 
 
 def _checked_result(result: FieldResult, given: Container[int]) -> FieldResult:

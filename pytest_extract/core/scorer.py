@@ -476,21 +476,18 @@ class Scorer:
             return self.fits(_unwrapped(value, options)[0])
 
         parsed = parse_output(text, repair=options.repair, finish_reason=options.finish_reason, fits=fits)
-        failure = parsed.failure
+        value, metadata, notes = _unwrapped(parsed.value, options)
+        unfit = parsed.failure
         if parsed.value is not MISSING:
-            value, metadata, notes = _unwrapped(parsed.value, options)
             unfit = too_many_values(value, gold, options.max_output_bytes)
-            if unfit is None and parsed.wrapped and self.gates(options.gates).bare:
-                around = f"the text is more than its JSON: {'; '.join(parsed.notes)}"
-                message = f"{around} (`gates: {{bare: true}}` takes what json.loads() reads)"
-                unfit = Failure(kind=FailureKind.NOT_BARE, message=message)
-            if unfit is None:
-                found = replace(options, failure=failure)
-                return self._scored(gold, value, found, metadata, notes=notes, wrapped=parsed.wrapped)
-            failure = unfit
-        if failure is None:
-            raise TypeError("an output without a value has a failure")
-        return self._failed(gold, failure, options, parsed.wrapped)
+        if unfit is None and parsed.wrapped and self.gates(options.gates).bare:
+            around = f"the text is more than its JSON: {'; '.join(parsed.notes)}"
+            message = f"{around} (`gates: {{bare: true}}` takes what json.loads() reads)"
+            unfit = Failure(kind=FailureKind.NOT_BARE, message=message)
+        if unfit is not None:
+            return self._failed(gold, unfit, options, parsed.wrapped)
+        found = replace(options, failure=parsed.failure)
+        return self._scored(gold, value, found, metadata, notes=notes, wrapped=parsed.wrapped)
 
     def failed(self, gold: Json, failure: Failure, options: ScoreOptions | None = None) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
@@ -530,9 +527,8 @@ class Scorer:
             answered |= ask(judge, scored.questions)
             scored = score_values(self.program, gold, extracted, answered, rules, UNDECIDED)
         if metadata:
-            known: dict[int, FieldResult] = {}
-            fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
-            scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
+            fields, leaves = annotate(metadata, scored.fields, scored.leaves)
+            scored = scored._replace(fields=fields, leaves=leaves)
         return Score(self, options, scored, gold, extracted, questions_asked=asked, wrapped=wrapped, notes=notes)
 
     def _failed(

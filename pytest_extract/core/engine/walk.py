@@ -328,8 +328,7 @@ def _score_rows(place: _Place) -> None:
     _score_left_over(place, pairing.extra, Status.HALLUCINATION)
     if not run.depth:  # its numbers, and its own result, are worked out at the end
         field = len(run.fields) if array.result is not None and array.field else None
-        run.open_arrays.append(OpenArray(array, len(run.arrays), field, slice(first, len(run.leaves))))
-        run.arrays.append(ArrayResult(as_place(path), *pairing, 1.0, 1.0, 1.0))
+        run.arrays.append(OpenArray(array, path, pairing, field, slice(first, len(run.leaves))))
         place.keep_result(Status.JUDGE_ERROR, 0.0)
 
 
@@ -348,26 +347,27 @@ def _score_left_over(place: _Place, indices: Sequence[int], status: Status) -> N
 # --- numbers and the array's own result
 
 
-def finish_arrays(run: ScoringContext) -> None:
-    """Work out the numbers of all arrays, and the results of those that have one."""
-    for one in run.open_arrays:
-        found = run.arrays[one.number]
-        depth, height, width = len(found.path), *(len(found.pairs) + len(left) for left in (found.missing, found.extra))
-        rows: dict[Step, list[FieldResult]] = {row: [] for row, _ in found.pairs}
+def finish_arrays(run: ScoringContext) -> tuple[ArrayResult, ...]:
+    """Return the numbers of all arrays; work out the own results of those that have one."""
+    arrays = []
+    for one in run.arrays:
+        depth, (pairs, missing, extra) = len(one.path), one.pairing
+        height, width = len(pairs) + len(missing), len(pairs) + len(extra)
+        rows: dict[Step, list[FieldResult]] = {row: [] for row, _ in pairs}
         for leaf in run.leaves[one.leaves]:
             if len(leaf.path) > depth and leaf.path[depth] in rows:
                 rows[leaf.path[depth]].append(leaf)
         total = fsum(run.fit(leaves).share for leaves in rows.values())
-        found = run.arrays[one.number] = found._replace(
-            precision=total / width if width else 1.0,
-            recall=total / height if height else 1.0,
-            f1=2 * total / (height + width) if height + width else 1.0,
-        )
+        precision, recall = total / width if width else 1.0, total / height if height else 1.0
+        f1 = 2 * total / (height + width) if height + width else 1.0
+        found = ArrayResult(as_place(one.path), pairs, missing, extra, precision, recall, f1)
+        arrays.append(found)
         if one.field is not None and one.array.result is not None:
             status, score, reason = _result_of(run, one.array.result, found, [*rows.values()])
             run.fields[one.field] = run.fields[one.field]._replace(
                 status=status, score=score, passed=status is Status.MATCH, reason=reason
             )
+    return tuple(arrays)
 
 
 def _result_of(
@@ -429,11 +429,11 @@ def score_values(
     run = ScoringContext(program, walk, answers, rules, unanswered)
     walk(run, program.root, gold, extracted, (), None)
     finish_batches(run)
-    finish_arrays(run)
+    arrays = finish_arrays(run)
     fields, leaves = tuple(run.fields), tuple(run.leaves)
     if program.post_processors:
         fields, leaves = post_process(program, fields, leaves)
-    return Scored(fields, leaves, tuple(run.arrays), run.questions, len(run.vacuous))
+    return Scored(fields, leaves, arrays, run.questions, len(run.vacuous))
 
 
 def post_process(

@@ -173,12 +173,7 @@ def schema_objects(schema: Json) -> Iterator[tuple[str, dict[str, Json]]]:
 def _children(schema: dict[str, Json], pointer: str) -> list[tuple[str, Json]]:
     """Return every schema directly inside a schema, with its pointer."""
     found: list[tuple[str, Json]] = []
-
-    def keep(child: Json, place: str) -> Json:
-        found.append((place, child))
-        return child
-
-    map_children(schema, pointer, keep)
+    map_children(schema, pointer, lambda child, place: found.append((place, child)))
     return found
 
 

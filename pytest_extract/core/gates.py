@@ -55,26 +55,21 @@ class GateConfig:
         switches = {name: given[name] for name in ("schema", "bare", "rules") if given.get(name) is not None}
         for name, value in switches.items():
             arguments.flag(f"gates.{name}", value)
-        mode, floor = _coverage(given.get("coverage"))
+        covers = given.get("coverage")
+        covers = {"mode": "off"} if covers is False else None if covers is True else covers
+        coverage = arguments.mapping("gates.coverage", covers)
+        arguments.known_keys("gates.coverage", coverage, ("mode", "floor"))
+        mode, floor = coverage.get("mode"), coverage.get("floor")
+        if mode is not None:
+            arguments.one_of("gates.coverage.mode", mode, COVERAGE_MODES)
+        if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 < floor <= 1):
+            raise ConfigError(f"gates.coverage.floor must be a number above 0 and at most 1, not {floor!r}")
         return cls(mode=mode, floor=floor, grounded=_grounded(given.get("grounded")), **switches)
 
     def coverage(self, modality: str) -> CoverageGate:
         """Return the coverage gate: what the case says, and for what it leaves open what SOB has for the modality."""
         mode = self.mode or ("hard" if modality == "text" else "soft")
         return CoverageGate(mode=mode, floor=_FLOORS[mode] if self.floor is None else self.floor)
-
-
-def _coverage(given: Json) -> tuple[CoverageMode | None, float | None]:
-    if given is False:
-        return "off", None
-    given = arguments.mapping("gates.coverage", None if given is True else given)
-    arguments.known_keys("gates.coverage", given, ("mode", "floor"))
-    mode, floor = given.get("mode"), given.get("floor")
-    if mode is not None:
-        arguments.one_of("gates.coverage.mode", mode, COVERAGE_MODES)
-    if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 < floor <= 1):
-        raise ConfigError(f"gates.coverage.floor must be a number above 0 and at most 1, not {floor!r}")
-    return mode, floor
 
 
 def _grounded(given: Json) -> tuple[str, ...]:

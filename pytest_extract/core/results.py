@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, at_or_below, canonical_json, text_digest
@@ -305,10 +305,6 @@ class RuleResult:
         return self.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED)
 
 
-def _ascends(indices: Sequence[int]) -> bool:
-    return all(first < second for first, second in pairwise(indices))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRecord:
     """Everything that scoring one output gave, as attempts, reports, gates and results files carry it.
@@ -343,13 +339,13 @@ class ScoreRecord:
     def reordered(self) -> tuple[FieldPath, ...]:
         """The lists of values whose matches stand in another order, which was not compared."""
         suspects: dict[tuple[Step, ...], list[int]] = {
-            array.path: [] for array in self.arrays if not _ascends([index for _, index in array.pairs])
+            array.path: [] for array in self.arrays if (order := [index for _, index in array.pairs]) != sorted(order)
         }
         for result in self.leaves if suspects else ():
             if result.status is Status.MATCH and result.pattern.endswith("[]") and result.path[:-1] in suspects:
                 at = result.path if result.matched is None else result.matched
                 suspects[result.path[:-1]].append(cast("int", at[-1]))
-        return tuple(FieldPath(path) for path, indices in suspects.items() if not _ascends(indices))
+        return tuple(FieldPath(path) for path, indices in suspects.items() if indices != sorted(indices))
 
     @property
     def readable(self) -> bool:

@@ -249,19 +249,18 @@ def _metaschema_violations(draft: str, schema: Json) -> tuple[Violation, ...]:
     """All that is wrong with a schema, once each; none where it is right in itself and refers to nothing."""
     import jsonschema
 
+    def is_pattern(value: object) -> bool:
+        return not isinstance(value, str) or bool(compile_regex(value))
+
     judge = getattr(jsonschema, draft)
     checker = jsonschema.FormatChecker(())
-    checker.checkers = {**judge.FORMAT_CHECKER.checkers, "regex": (_is_pattern, ValueError)}
+    checker.checkers = {**judge.FORMAT_CHECKER.checkers, "regex": (is_pattern, ValueError)}
     errors = judge(judge.META_SCHEMA, format_checker=checker).iter_errors(schema)
     try:
         found = {str(problem): problem for problem in map(_schema_violation, errors)}
     except ValueError:  # jsonschema's own message shows an integer of more digits than Python writes
         return _at_root("it has an integer of more than 4300 digits where none can stand")
     return tuple(itertools.islice(found.values(), _MOST_PROBLEMS))
-
-
-def _is_pattern(value: object) -> bool:
-    return not isinstance(value, str) or bool(compile_regex(value))
 
 
 def _violation(

@@ -195,15 +195,14 @@ class Binder:
 
     def align(self, use: AlignUse) -> Align | None:
         """Return the alignment that a configuration names."""
-        if use.mode in self.extensions.aligners or use.mode not in ALIGNERS:
-            named_use = MetricUse(name=use.mode, params=use.params, where=use.where)
-            named = self._named_in(self.extensions.aligners, named_use, "aligner", also=ALIGNERS)
+        if use.name in self.extensions.aligners or use.name not in ALIGNERS:
+            named = self._named_in(self.extensions.aligners, use, "aligner", also=ALIGNERS)
             if named is None:
                 return None
             spec, params = named
             return Align(mode="custom", custom=lambda gold, extracted: spec.align(gold, extracted, params))
-        by_fit = use.mode == "hungarian" or (use.mode == "judge" and self.judge_mode != "llm")
-        mode = cast("AlignMode", "best_fit" if by_fit else use.mode)
+        by_fit = use.name == "hungarian" or (use.name == "judge" and self.judge_mode != "llm")
+        mode = cast("AlignMode", "best_fit" if by_fit else use.name)
         return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)
 
     def post_processor(self, use: MetricUse) -> tuple[PostSpec, Mapping[str, Json]] | None:
@@ -375,7 +374,7 @@ class Compiler:
         types = self._types(schema)
         if types and "array" not in types:
             self.report(f"only an array is aligned, and this is {' or '.join(types)}", align.where)
-        elif align.mode == "key" and schema.items is not None:
+        elif align.name == "key" and schema.items is not None:
             row = self.schema.node(schema.items)
             rows = self._types(row)
             is_described = row.properties and not row.patterns and not row.branches and not self.as_published
@@ -387,7 +386,7 @@ class Compiler:
             if rows and "object" not in rows:
                 wanted = "rows are aligned by key where they are objects"
                 self.report(f"{wanted}; these are {' or '.join(rows)}", align.where)
-        elif align.mode == "key" and types and not self.semantics.default_metrics and not schema.branches:
+        elif align.name == "key" and types and not self.semantics.default_metrics and not schema.branches:
             self.report("rows are aligned by key where `items` says what they are", align.where)
 
     def _types(self, schema: SchemaNode) -> tuple[str, ...]:
@@ -625,7 +624,7 @@ class Compiler:
                 return found
         if is_tuple:
             return Align(mode="position")
-        if judging is None and (named is None or named.mode != "judge"):
+        if judging is None and (named is None or named.name != "judge"):
             scalars = isinstance(items, Leaf | Skip) and not items.skipped
             mode = self.semantics.scalars_array if scalars else self.semantics.objects_array
             return Align(mode="position" if in_place and self.semantics.scalars_array == "multiset" else mode)

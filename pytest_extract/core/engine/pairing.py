@@ -204,7 +204,11 @@ def pair_rows(run: ScoringContext, array: Array, gold: list[Json], extracted: li
     if array.align.mode == "position":
         return by_position(len(gold), len(extracted))
     if array.align.custom is not None:
-        return _custom(array.align.custom, gold, extracted)
+        try:
+            pairs = [(int(i), int(j)) for i, j in array.align.custom(copied(gold), copied(extracted))]
+        except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+            return f"the aligner broke: {type(error).__name__}: {error}"
+        return _checked(pairs, len(gold), len(extracted), "aligner")
     if array.align.mode == "judge" and not run.depth:
         return _by_judge(run, array, gold, extracted, path)
     lists = Columns(gold, extracted, [(*path, i) for i in range(len(gold))])
@@ -346,16 +350,8 @@ def _by_value(run: ScoringContext, items: Node, lists: Columns) -> Pairing:
 # --- as others say
 
 
-def _custom(align: Callable[[Any, Any], Any], gold: list[Json], extracted: list[Json]) -> Pairing | str:
-    """Pair by a project's aligner; what raises, or pairs a row twice, breaks the array."""
-    try:
-        pairs = [(int(i), int(j)) for i, j in align(copied(gold), copied(extracted))]
-    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
-        return f"the aligner broke: {type(error).__name__}: {error}"
-    return _checked(pairs, len(gold), len(extracted), "aligner")
-
-
 def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int, who: str) -> Pairing | str:
+    """Return the pairing that others say; one that pairs a row twice breaks the array."""
     inside = all(0 <= i < height and 0 <= j < width for i, j in pairs)
     once = len({i for i, _ in pairs}) == len(pairs) == len({j for _, j in pairs})
     return paired(pairs, height, width) if inside and once else f"the {who} paired a row twice, or one not there"

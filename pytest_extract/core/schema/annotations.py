@@ -36,14 +36,11 @@ class MetricUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlignUse:
-    """How an array is aligned: `mode` is one of `ALIGNERS` or the name of a custom aligner."""
+class AlignUse(MetricUse):
+    """How an array is aligned: `name` is one of `ALIGNERS` or that of a custom aligner."""
 
-    mode: str
     key: tuple[str, ...] = ()
     key_cutoff: float | None = None
-    params: Mapping[str, Json] = field(default_factory=dict)
-    where: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +190,7 @@ def _parse_align(value: Json, where: str, report: Report, by: str = "by") -> Ali
             report(f"`{name}` has no meaning when rows are aligned by {mode}", f"{where}/{name}")
     cutoff = _parse_share(value.get("key_cutoff"), f"{where}/key_cutoff", report)
     params = _parse_mapping(value.get("params"), f"{where}/params", report) or {}
-    return AlignUse(mode=mode, key=tuple(keys or ()), key_cutoff=cutoff, params=params, where=where)
+    return AlignUse(name=mode, key=tuple(keys or ()), key_cutoff=cutoff, params=params, where=where)
 
 
 def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
@@ -201,7 +198,7 @@ def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
         by, ordered = value.get("match_by", ""), value.get("ordered", False)
         if ordered is True or (by is None and ordered is False):
             _report_unknown_keys(value, ("ordered", "match_by", "key", "key_cutoff", "params"), where, report)
-            return AlignUse(mode="position", where=where)
+            return AlignUse(name="position", where=where)
         if ordered is not False:
             _report_value("true or false", ordered, f"{where}/ordered", report)
         value = {name: own for name, own in value.items() if name != "ordered"}

@@ -86,7 +86,6 @@ class Binder:
     judge_mode: JudgeMode
     report: Report
     judges: dict[str, Judge] = field(default_factory=dict)
-    _bound: dict[tuple[str, str, SemanticsName, bool], FieldMetric] = field(default_factory=dict)
     _batches: dict[tuple[str, str], BatchMetric] = field(default_factory=dict)
 
     @cached_property
@@ -132,21 +131,17 @@ class Binder:
         show_defaults: bool = False,
     ) -> FieldMetric:
         """Return a metric of checked parameters. `show_defaults`: results show those that are left out too."""
-        semantics = semantics or self.semantics.name
-        key = (name, canonical_json(dict(params)), semantics, show_defaults)
-        if key not in self._bound:
-            metric, likeness = self._metrics[name].bind(params, semantics), None
-            if not show_defaults:
-                metric = replace(metric, params=dict(params))
-            if name in self.extensions.metrics:
-                metric = replace(metric, compare=_never_raising(metric.compare))
-            if metric.judged and not metric.aligns:
-                if self.judge_mode == "llm":
-                    likeness = self._likeness(metric, least=_LEAST_LIKE)
-                else:
-                    metric = self._likeness(metric) if self.judge_mode == "fuzzy" else replace(metric, judged=False)
-            self._bound[key] = FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
-        return self._bound[key]
+        metric, likeness = self._metrics[name].bind(params, semantics or self.semantics.name), None
+        if not show_defaults:
+            metric = replace(metric, params=dict(params))
+        if name in self.extensions.metrics:
+            metric = replace(metric, compare=_never_raising(metric.compare))
+        if metric.judged and not metric.aligns:
+            if self.judge_mode == "llm":
+                likeness = self._likeness(metric, least=_LEAST_LIKE)
+            else:
+                metric = self._likeness(metric) if self.judge_mode == "fuzzy" else replace(metric, judged=False)
+        return FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
 
     def _bind_use(self, use: MetricUse) -> FieldMetric | None:
         if use.preset and use.name in PRESETS:

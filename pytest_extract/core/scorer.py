@@ -535,12 +535,8 @@ class Scorer:
         self, gold: Json, failure: Failure, options: ScoreOptions, wrapped: Mapping[Wrapping, str] | None = None
     ) -> Score:
         scored = score_values(self.program, gold, MISSING, {}, CaseRules(), NO_JUDGE)
-        wrong: dict[str, Any] = {
-            "status": Status.MISMATCH,
-            "score": 0.0,
-            "passed": False,
-            "reason": f"no output: {failure.kind}",
-        }
+        reason = f"no output: {failure.kind}"
+        wrong: dict[str, Any] = {"status": Status.MISMATCH, "score": 0.0, "passed": False, "reason": reason}
         fields, leaves = (  # also those that passed by agreeing on absence
             tuple(result._replace(**wrong) if result.passed else result for result in results)
             for results in (scored.fields, scored.leaves)

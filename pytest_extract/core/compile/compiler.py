@@ -122,18 +122,9 @@ class Binder:
             for metric in metrics
         )
 
-    def bind(
-        self,
-        name: str,
-        params: Mapping[str, Json],
-        semantics: SemanticsName | None = None,
-        *,
-        show_defaults: bool = False,
-    ) -> FieldMetric:
-        """Return a metric of checked parameters. `show_defaults`: results show those that are left out too."""
+    def bind(self, name: str, params: Mapping[str, Json], semantics: SemanticsName | None = None) -> FieldMetric:
+        """Return a metric of checked parameters."""
         metric, likeness = self._metrics[name].bind(params, semantics or self.semantics.name), None
-        if not show_defaults:
-            metric = replace(metric, params=dict(params))
         if name in self.extensions.metrics:
             metric = replace(metric, compare=_never_raising(metric.compare))
         if metric.judged and not metric.aligns:
@@ -166,7 +157,8 @@ class Binder:
                 self.report(f"no judge {judge!r}{nearest(judge, self.extensions.judges)}", use.where)
             elif self.judge_mode == "llm":
                 self.judges[judge] = self.extensions.judges[judge].judge
-        return replace(metric, weight=use.weight)
+        # results show the parameters that a schema names, and of a metric that it does not name all of them
+        return replace(metric, metric=replace(metric.metric, params=dict(use.params)), weight=use.weight)
 
     def _likeness(self, metric: BoundMetric, least: float = 0.0) -> BoundMetric:
         """Return how alike two values are without asking: 1.0 where the judge would not be asked, else by letters.
@@ -459,11 +451,11 @@ class Compiler:
         Without a type: the metric for whole values of which nothing is known.
         """
         if json_type is None:
-            found = [self.binder.bind("exact", {}, "default", show_defaults=True)]
+            found = [self.binder.bind("exact", {}, "default")]
         else:
             of_format = self.semantics.format_metrics.get(text_format or "") if json_type == "string" else None
             default = of_format or self.semantics.default_metrics.get(json_type)
-            found = [] if default is None else [self.binder.bind(default.name, default.params, show_defaults=True)]
+            found = [] if default is None else [self.binder.bind(default.name, default.params)]
         return self._note_judge(self.binder.adjusted(found, place.annotation))
 
     def _leaf(self, place: _Spot, metrics: tuple[FieldMetric, ...], structure: Node | None = None) -> Leaf | Skip:
@@ -579,8 +571,8 @@ class Compiler:
             if not rows:
                 return None
             if semantics.default_array_metric is not None and annotation.metrics is None:
-                named = (self.binder.bind(semantics.default_array_metric, {}),)
-                (judging,) = self._note_judge(self.binder.adjusted(named, annotation))
+                use = MetricUse(name=semantics.default_array_metric)
+                (judging,) = self._note_judge(self.binder.metrics(replace(annotation, metrics=(use,))))
         # of a union, the branch that is an array describes the list
         branches = () if schema.types == ("array",) else map(self.schema.node, schema.branches)
         listed = next((branch for branch in branches if branch.types == ("array",)), schema)

@@ -148,9 +148,8 @@ def _parse_metrics(
     entries: Sequence[tuple[Json, str]], keys: tuple[str, ...], report: Report, *, preset: bool = False
 ) -> tuple[MetricUse, ...]:
     """Read metrics, each with its place; the first of `keys` names one."""
-    found: dict[
-        str, MetricUse
-    ] = {}  # the published program keys results by metric: of one named twice, the last counts
+    # the published program keys results by metric: of one named twice, the last counts
+    found: dict[str, MetricUse] = {}
     for entry, where in entries:
         if not isinstance(entry, dict):
             report(f"a metric must be a mapping with `{keys[0]}`, not {_value_text(entry)}", where)

@@ -6,17 +6,7 @@ import pytest
 
 from pytest_extract import compile_schema
 from tests import golden_digests
-from tests.golden_digests import (
-    GROUPS,
-    TIE,
-    Scored,
-    changes,
-    digest_of,
-    digests_of,
-    random_table,
-    scored,
-    stored,
-)
+from tests.golden_digests import GROUPS, TIE, Scored, changes, digest_of, digests_of, random_table, scored, stored
 from tests.shared_data import shared
 
 RENEW = "`python -m tests.golden_digests` says what changed, and renews the digests"

@@ -13,20 +13,10 @@ from typing import Any, Final, TypeAlias
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.fits import Columns, pair_fit, shares
-from pytest_extract.core.engine.leaf import agree, readings, transformed
-from pytest_extract.core.results import Alignment, Pairing, Question
+from pytest_extract.core.engine.leaf import agree, asked, readings, transformed
+from pytest_extract.core.results import Alignment, Pairing
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import (
-    MISSING,
-    FieldPath,
-    Json,
-    Value,
-    canonical_json,
-    copied,
-    path_below,
-    strict_key,
-    text_key,
-)
+from pytest_extract.core.values import MISSING, Json, Value, canonical_json, copied, path_below, strict_key, text_key
 from pytest_extract.errors import ConfigError
 
 _Key: TypeAlias = tuple[Hashable, ...]
@@ -362,17 +352,7 @@ def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: li
     same = multiset(gold, extracted, canonical_json)
     if not gold or not extracted or not (same.missing or same.extra):
         return same
-    question = Question(
-        kind="align",
-        path=FieldPath(path),
-        gold=gold,
-        extracted=extracted,
-        instructions=array.align.instructions,
-        metrics=array.align.metrics,
-        judge=array.align.judge,
-        options=array.align.options,
-    )
-    answer = run.ask(question)
+    answer = asked(run, array.align, gold, extracted, path)
     if not isinstance(answer, Alignment):
         return answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
     return _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted), "judge")

@@ -35,18 +35,7 @@ from pytest_extract.core.engine.leaf import (
 )
 from pytest_extract.core.engine.pairing import pair_rows, paired
 from pytest_extract.core.results import STRUCTURE, ArrayResult, FieldResult, Question, Status
-from pytest_extract.core.values import (
-    MISSING,
-    FieldPath,
-    Json,
-    Step,
-    Value,
-    Values,
-    a_type,
-    as_place,
-    path_below,
-    same,
-)
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, Value, Values, a_type, as_place, path_below, same
 
 EMPTY: Final[dict[str, Json]] = {}
 

@@ -53,28 +53,25 @@ def test_rows_are_aligned_in_the_first_round_and_compared_in_the_second():
     gold = {"rows": [{"n": "one", "k": 1}, {"n": "two", "k": 2}], "title": "A"}
     extracted = {"rows": [{"n": "deux", "k": 2}, {"n": "un", "k": 1}], "title": "B"}
     found = score(obj(rows=table(n=JUDGED, k=INTEGER), title=JUDGED), gold, extracted, judge=judge)
-    assert [sorted(question.kind for question in batch) for batch in judge.batches] == [
-        ["align", "equal"],
-        ["equal"] * 2,
-    ]
+    kinds = [sorted(question.kind for question in batch) for batch in judge.batches]
+    assert kinds == [["align", "equal"], ["equal", "equal"]]
     aligning = next(question for question in judge.batches[0] if question.kind == "align")
     assert aligning.metrics == {"n": "string_semantic", "k": "integer_exact"}
     assert (found.measures["pass_rate"], found.questions_asked) == (1.0, 4)
     assert [str(r.matched) for r in found.leaves[:2]] == ["rows[1].n", "rows[1].k"]
 
 
-@pytest.mark.parametrize(
-    "judge",
-    [
-        lambda questions: [None] * len(questions),
-        lambda questions: [],
-        lambda questions: [JudgeAnswer(7.0)] * len(questions),
-        lambda questions: [JudgeAnswer(float("nan"))] * len(questions),
-        lambda questions: ["yes"] * len(questions),
-        lambda questions: 1 / 0,
-    ],
-    ids=["none", "too few", "out of range", "nan", "no verdict", "raises"],
-)
+NO_ANSWERS = {
+    "none": lambda questions: [None] * len(questions),
+    "too few": lambda questions: [],
+    "out of range": lambda questions: [JudgeAnswer(7.0)] * len(questions),
+    "nan": lambda questions: [JudgeAnswer(float("nan"))] * len(questions),
+    "no verdict": lambda questions: ["yes"] * len(questions),
+    "raises": lambda questions: 1 / 0,
+}
+
+
+@pytest.mark.parametrize("judge", NO_ANSWERS.values(), ids=NO_ANSWERS)
 def test_what_is_no_answer_is_a_judge_error(judge):
     found = score(obj(a=JUDGED, b=INTEGER), {"a": "x", "b": 1}, {"a": "y", "b": 1}, judge=judge)
     assert told(found.leaves) == "a judge_error, b match"
@@ -153,19 +150,12 @@ def no(questions):
 
 
 OWN = Extensions.of(yes, first_with_last, down)
-BY_YES, BY_DOWN = (
-    metric("string_semantic", params={"judge": "yes"}),
-    metric("string_semantic", params={"judge": "down"}),
-)
+BY_YES, BY_DOWN = (metric("string_semantic", params={"judge": name}) for name in ("yes", "down"))
 OTHER_DIALECT = {**TEXT, "x-eval-compare": {"semantic": {"judge": "yes"}}}
 REFUSED = ("mismatch", "no")
 JUDGES = {
     "each by its own": ({"a": BY_YES, "b": JUDGED}, no, {"a": ("match", "yes to a"), "b": REFUSED}),
-    "none for the rest": (
-        {"a": BY_YES, "b": JUDGED},
-        None,
-        {"a": ("match", "yes to a"), "b": ("judge_error", NO_JUDGE)},
-    ),
+    "none for all": ({"a": BY_YES, "b": JUDGED}, None, {"a": ("match", "yes to a"), "b": ("judge_error", NO_JUDGE)}),
     "one that fails": (
         {"a": BY_DOWN, "b": BY_YES, "c": JUDGED},
         no,
@@ -313,16 +303,10 @@ def test_a_field_may_be_spelled_in_any_way(name):
 
 # --- between processes and threads
 
-INVOICE = {
-    **obj(vendor=TEXT, total=NUMBER, lines=table(sku=TEXT, price=NUMBER), parent={"$ref": "#"}),
-    "required": ["vendor"],
-}
-GOLD = {
-    "vendor": "ACME",
-    "total": 9.5,
-    "lines": [{"sku": "a", "price": 1}, {"sku": "b", "price": 2}],
-    "parent": {"vendor": "X"},
-}
+LINES = table(sku=TEXT, price=NUMBER)
+INVOICE = obj(vendor=TEXT, total=NUMBER, lines=LINES, parent={"$ref": "#"}) | {"required": ["vendor"]}
+ROWS = [{"sku": "a", "price": 1}, {"sku": "b", "price": 2}]
+GOLD = {"vendor": "ACME", "total": 9.5, "lines": ROWS, "parent": {"vendor": "X"}}
 WRONG = {"vendor": "ACMe", "lines": [{"sku": "b", "price": 2}, {"sku": "c", "price": 1}], "parent": {"vendor": 3}}
 
 

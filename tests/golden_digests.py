@@ -1,13 +1,11 @@
 """Digests of every score and every pairing, to hold them while the code is moved.
 
-    python -m tests.golden_digests                 # renews tests/golden_digests.json and prints what changed
-    python -m tests.golden_digests --dry-run       # only prints it
-    python -m tests.golden_digests --against REF   # compares with the code of another revision
+    python -m tests.golden_digests                 # renews tests/golden_digests.json and names what changed
+    python -m tests.golden_digests --dry-run       # only names it
+    python -m tests.golden_digests --rows GROUP    # prints all results of a group: `diff` them with those of other code
 
 Pairings are compared up to ties: where other rows are paired and the sums of their scores are the same, that is a tie and no
-move. What changed is printed path by path for the first few comparisons: the comparisons are scored once more by the code of
-the revision that wrote the file (or of REF), taken from git. The file holds digests and counts, never data. Groups that
-need `../shared` keep their digests where it is missing.
+move. The file holds digests and counts, never data. Groups that need `../shared` keep their digests where it is missing.
 """
 
 from __future__ import annotations
@@ -15,16 +13,8 @@ from __future__ import annotations
 import argparse
 import copy
 import hashlib
-import io
 import json
-import os
 import random
-import shutil
-import subprocess
-import sys
-import tarfile
-import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -35,10 +25,8 @@ from pytest_extract.errors import SchemaError
 from tests.shared_data import ROOT as SHARED
 from tests.vector_judges import extract_bench_judge, xeval_judge
 
-ROOT = Path(__file__).parents[1]
 FILE = Path(__file__).with_suffix(".json")
 TABLES = 200
-SHOWN_COMPARISONS, SHOWN_ROWS = 5, 8
 TIE = "tie: other pairs of the same sum"
 
 
@@ -337,72 +325,6 @@ def changes(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
     return told
 
 
-def row_changes(old: Scored, new: Scored) -> list[str]:
-    """Return lines that say, row by row, what two codes make different of one comparison."""
-    before, after = _by_place(old), _by_place(new)
-    told = [
-        f"{place[0]}: {before.get(place, 'nothing')} -> {after.get(place, 'nothing')}"
-        for place in {**before, **after}
-        if before.get(place) != after.get(place)
-    ]
-    if not told and old.rows != new.rows:
-        told.append("the same rows in another order")
-    for number, (one, other) in enumerate(zip(old.measures, new.measures, strict=False)):
-        names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-        told += [f"measure {name} of output {number}: {one.get(name)} -> {other.get(name)}" for name in names]
-    return told
-
-
-def _by_place(found: Scored) -> dict[tuple[str, int], str]:
-    """A path may have several results: the place among them is part of the key."""
-    seen: Counter[str] = Counter()
-    rows = {}
-    for row in found.rows:
-        place = " ".join(map(str, row[:3]))
-        rows[place, seen[place]] = ", ".join(str(part) for part in row[3:] if part is not None)
-        seen[place] += 1
-    return rows
-
-
-def scored_by(revision: str, group: str, names: list[str]) -> dict[str, Scored]:
-    """Score comparisons with the code of another revision, in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        archive = git("archive", revision, "pytest_extract")
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(folder, filter="data")
-        (Path(folder) / "tests").mkdir()
-        for name in ("golden_digests.py", "shared_data.py", "vector_judges.py"):
-            shutil.copy(ROOT / "tests" / name, Path(folder) / "tests" / name)
-        command = [sys.executable, "-m", "tests.golden_digests", "--print-rows", group, *names]
-        env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_EXTRACT_SHARED": str(SHARED)}
-        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True, env=env)
-    return {name: Scored(*found) for name, found in json.loads(done.stdout).items()}
-
-
-def git(*arguments: str) -> bytes:
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], stdout=subprocess.PIPE, check=True).stdout
-
-
-def print_changes(group: str, told: dict[str, str], revision: str | None) -> None:
-    """Print what changed: path by path of the first comparisons, by the code of the revision that wrote the digests."""
-    print(f"{group}: {len(told)} comparisons changed")
-    first = [name for name, what in [*told.items()][:SHOWN_COMPARISONS] if what != "gone"]
-    try:
-        revision = revision or git("log", "-1", "--format=%H", "--", str(FILE)).decode().strip()
-        old = scored_by(revision, group, first)
-    except (OSError, subprocess.CalledProcessError) as error:
-        print(f"  (not path by path: {error})")
-        old = {}
-    comparisons = dict(GROUPS[group][1]())
-    for name, what in [*told.items()][:50]:
-        print(f"  {name}: {what}")
-        if name in old:
-            found = row_changes(old[name], Scored(*json.loads(json.dumps(run(comparisons[name])))))
-            found = found or [f"the code of {revision} gives the same, name an earlier one by --against"]
-            more = [f"... and {len(found) - SHOWN_ROWS} more"] if len(found) > SHOWN_ROWS else []
-            print("".join(f"    {line}\n" for line in [*found[:SHOWN_ROWS], *more]), end="")
-
-
 def stored() -> dict[str, dict[str, str]]:
     return read(FILE)
 
@@ -410,12 +332,13 @@ def stored() -> dict[str, dict[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
-    parser.add_argument("--against", metavar="REF", help="the revision whose code is compared with")
-    parser.add_argument("--print-rows", nargs="+", metavar=("GROUP", "NAME"), help=argparse.SUPPRESS)
+    parser.add_argument("--rows", choices=GROUPS, help="print the results of this group instead")
     options = parser.parse_args()
-    if options.print_rows:
-        group, *names = options.print_rows
-        print(json.dumps({name: run(compare) for name, compare in GROUPS[group][1]() if name in names}))
+    if options.rows:
+        for name, compare in GROUPS[options.rows][1]():
+            found = run(compare)
+            for row in (*found.rows, *found.measures):
+                print(name, json.dumps(row))
         return
     digests = stored()
     for group, (needs, _) in GROUPS.items():
@@ -424,7 +347,8 @@ def main() -> None:
             continue
         found = digests_of(group)
         if told := changes(digests.get(group, {}), found):
-            print_changes(group, told, options.against)
+            print(f"{group}: {len(told)} comparisons changed")
+            print("".join(f"  {name}: {what}\n" for name, what in [*told.items()][:50]), end="")
         else:
             print(f"{group}: {len(found)} comparisons, as before")
         digests[group] = found

@@ -6,21 +6,10 @@ import pytest
 
 from pytest_extract import compile_schema
 from tests import golden_digests
-from tests.golden_digests import (
-    GROUPS,
-    TIE,
-    Scored,
-    changes,
-    digest_of,
-    digests_of,
-    random_table,
-    row_changes,
-    scored,
-    stored,
-)
+from tests.golden_digests import GROUPS, TIE, Scored, changes, digest_of, digests_of, random_table, scored, stored
 from tests.shared_data import shared
 
-RENEW = "`python -m tests.golden_digests` says what changed, path by path, and renews the digests"
+RENEW = "`python -m tests.golden_digests` says what changed, and renews the digests"
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -84,15 +73,10 @@ def test_other_pairs_of_the_same_sum_are_a_tie():
     assert changes({"a": digest_of(first)}, {"a": digest_of(wrong)}) == {"a": "rows"}
 
 
-def test_what_changed_is_told_path_by_path():
+def test_the_order_of_rows_and_every_measure_count():
     right = of(GOLD)
-    told = row_changes(right, of({**GOLD, "total": 2}))
-    assert told[:2] == ["0 field total: match, 1.0 -> mismatch, 0.0", "0 leaf total: match, 1.0 -> mismatch, 0.0"]
-    assert "measure pass_rate of output 0: 1.0 -> 0.5" in told
-    reversed_rows = right._replace(rows=right.rows[::-1])
-    assert digest_of(reversed_rows) != digest_of(right)
-    assert row_changes(right, reversed_rows) == ["the same rows in another order"]
-    assert digest_of(right._replace(measures=[{**right.measures[0], "f1": 0.5}])) != digest_of(right)
+    for other in (right._replace(rows=right.rows[::-1]), right._replace(measures=[{**right.measures[0], "f1": 0.5}])):
+        assert digest_of(other) != digest_of(right)
 
 
 def test_new_gone_and_changed_comparisons_are_named():

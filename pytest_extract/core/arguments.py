@@ -195,8 +195,10 @@ class _ValueCheck:
 
     def checked(self, value: object, path: tuple[Step, ...]) -> Json:
         if type(value) in _SCALARS:
-            if (problem := _problem(value)) and not (self._nan and type(value) is float):
-                raise NotJson(problem, path)
+            if type(value) is int and value.bit_length() > _LONG_BITS:
+                raise NotJson(_TOO_LONG, path)
+            if type(value) is float and not (self._nan or math.isfinite(value)):
+                raise NotJson(f"{value!r} is no JSON value", path)
             return value
         if id(value) in self._plain and len(path) <= self._plain[id(value)][1]:
             return value  # a part that stands in many places is read once, and again where it stands deeper
@@ -208,7 +210,9 @@ class _ValueCheck:
         if isinstance(value, dict):
             plain = self._object(value, path)
         elif isinstance(value, list | tuple):
-            plain = self._array(value, path)
+            plain = [item if type(item) in _LEAVES else self.checked(item, (*path, i)) for i, item in enumerate(value)]
+            if type(value) is list and all(one is other for one, other in zip(value, plain, strict=True)):
+                plain = value
         else:
             plain = self.checked(_undressed(value, path), path)
         self._open.discard(id(value))
@@ -226,18 +230,6 @@ class _ValueCheck:
             plain[name] = item if type(item) in _LEAVES else self.checked(item, (*path, name))
             same = same and name is key and plain[name] is item
         return value if same else plain
-
-    def _array(self, value: list[Json] | tuple[Json, ...], path: tuple[Step, ...]) -> Json:
-        plain = [item if type(item) in _LEAVES else self.checked(item, (*path, i)) for i, item in enumerate(value)]
-        same = type(value) is list and all(one is other for one, other in zip(value, plain, strict=True))
-        return value if same else plain
-
-
-def _problem(value: Any) -> str | None:
-    """Say why JSON cannot hold a scalar; None where it can."""
-    if type(value) is int and value.bit_length() > _LONG_BITS:
-        return _TOO_LONG
-    return f"{value!r} is no JSON value" if type(value) is float and not math.isfinite(value) else None
 
 
 def _name(key: object, path: tuple[Step, ...]) -> str:

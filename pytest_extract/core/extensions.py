@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, MappingProxyType
+from types import FunctionType
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.metrics.base import MetricSpec, Param, Spec, TransformSpec, any_list, boolean
@@ -221,21 +221,19 @@ def propagate_batch_errors(
     ]
 
 
-POST_PROCESSORS: Final[Mapping[str, PostSpec]] = MappingProxyType(
-    {
-        "reclassify_nulls": PostSpec(
-            name="reclassify_nulls",
-            process=reclassify_nulls,
-            params=(
-                Param(name="absent_values", check=any_list, doc="values that stand for nothing", default=[None]),
-                Param(name="both_absent_skip", check=boolean, doc="skip what neither side has", default=True),
-            ),
-            doc="Values that stand for nothing count as not there.",
+POST_PROCESSORS: Final[Mapping[str, PostSpec]] = {
+    "reclassify_nulls": PostSpec(
+        name="reclassify_nulls",
+        process=reclassify_nulls,
+        params=(
+            Param(name="absent_values", check=any_list, doc="values that stand for nothing", default=[None]),
+            Param(name="both_absent_skip", check=boolean, doc="skip what neither side has", default=True),
         ),
-        "propagate_batch_errors": PostSpec(
-            name="propagate_batch_errors",
-            process=propagate_batch_errors,
-            doc="One undecided field of a metric makes all of its fields undecided.",
-        ),
-    }
-)
+        doc="Values that stand for nothing count as not there.",
+    ),
+    "propagate_batch_errors": PostSpec(
+        name="propagate_batch_errors",
+        process=propagate_batch_errors,
+        doc="One undecided field of a metric makes all of its fields undecided.",
+    ),
+}

@@ -55,26 +55,21 @@ class GateConfig:
         switches = {name: given[name] for name in ("schema", "bare", "rules") if given.get(name) is not None}
         for name, value in switches.items():
             arguments.flag(f"gates.{name}", value)
-        mode, floor = _coverage(given.get("coverage"))
+        covers = given.get("coverage")
+        covers = {"mode": "off"} if covers is False else None if covers is True else covers
+        coverage = arguments.mapping("gates.coverage", covers)
+        arguments.known_keys("gates.coverage", coverage, ("mode", "floor"))
+        mode, floor = coverage.get("mode"), coverage.get("floor")
+        if mode is not None:
+            arguments.one_of("gates.coverage.mode", mode, COVERAGE_MODES)
+        if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 < floor <= 1):
+            raise ConfigError(f"gates.coverage.floor must be a number above 0 and at most 1, not {floor!r}")
         return cls(mode=mode, floor=floor, grounded=_grounded(given.get("grounded")), **switches)
 
     def coverage(self, modality: str) -> CoverageGate:
         """Return the coverage gate: what the case says, and for what it leaves open what SOB has for the modality."""
         mode = self.mode or ("hard" if modality == "text" else "soft")
         return CoverageGate(mode=mode, floor=_FLOORS[mode] if self.floor is None else self.floor)
-
-
-def _coverage(given: Json) -> tuple[CoverageMode | None, float | None]:
-    if given is False:
-        return "off", None
-    given = arguments.mapping("gates.coverage", None if given is True else given)
-    arguments.known_keys("gates.coverage", given, ("mode", "floor"))
-    mode, floor = given.get("mode"), given.get("floor")
-    if mode is not None:
-        arguments.one_of("gates.coverage.mode", mode, COVERAGE_MODES)
-    if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 < floor <= 1):
-        raise ConfigError(f"gates.coverage.floor must be a number above 0 and at most 1, not {floor!r}")
-    return mode, floor
 
 
 def _grounded(given: Json) -> tuple[str, ...]:
@@ -98,14 +93,10 @@ class OutputCheck(NamedTuple):
     failure: Failure | None
 
 
-def check_output(
-    sides: DocumentPair,
-    failure: Failure | None,
-    modality: str,
-    config: GateConfig,
-) -> OutputCheck:
+def check_output(sides: DocumentPair, failure: Failure | None, modality: str, config: GateConfig) -> OutputCheck:
     """Look at the gates of one output; `failure` says why there is no value."""
-    parse = _parse_gate(sides, failure)
+    lacking = "there is no output" if failure is None else str(failure)
+    parse = _gate("parse", lacking, 0.0) if sides.extracted is MISSING else _gate("parse", "the output is JSON")
     if parse.passed:
         root, schema = _root_gate(sides, failure, config), _schema_gate(sides, config)
         coverage = _coverage_gate(sides, config.coverage(modality))
@@ -122,12 +113,6 @@ def check_output(
 
 def _gate(name: Literal["parse", "root", "schema", "coverage"], why: str, factor: float = 1.0) -> GateResult:
     return GateResult(name=name, passed=factor == 1.0, factor=factor, why=why)
-
-
-def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
-    if sides.extracted is MISSING:
-        return _gate("parse", "there is no output" if failure is None else str(failure), 0.0)
-    return _gate("parse", "the output is JSON")
 
 
 def _root_gate(sides: DocumentPair, failure: Failure | None, config: GateConfig) -> GateResult:

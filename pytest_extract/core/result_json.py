@@ -27,7 +27,6 @@ _DERIVED: Final[Mapping[type, tuple[str, ...]]] = {
     ArrayResult: ("set_precision", "set_recall", "set_f1"),
 }
 """Properties that are written for those who read the file with other programs."""
-_REQUIRED: Final = object()
 
 
 def dump_json(value: Json) -> str:
@@ -39,7 +38,7 @@ def dump_json(value: Json) -> str:
 
 
 class _Field(NamedTuple):
-    """How a field is converted (None: it is written as it is), and its default."""
+    """How a field is converted (None: it is written as it is), and its default (dataclasses.MISSING: none)."""
 
     encode: _Convert | None
     decode: _Convert
@@ -79,12 +78,12 @@ def from_json(kind: Any, record: Mapping[str, Any]) -> Any:
 def _fields(kind: Any) -> Mapping[str, _Field]:
     hints = get_type_hints(kind)
     if dataclasses.is_dataclass(kind):
-        own = dataclasses.fields(kind)
-        made = {each.name: each.default_factory() for each in own if each.default_factory is not dataclasses.MISSING}
-        set_ = {each.name: each.default for each in own if each.default is not dataclasses.MISSING}
-        defaults: dict[str, Any] = {each.name: _REQUIRED for each in own} | made | set_
+        defaults: dict[str, Any] = {
+            each.name: each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
+            for each in dataclasses.fields(kind)
+        }
     else:
-        defaults = {name: kind._field_defaults.get(name, _REQUIRED) for name in kind._fields}
+        defaults = dict.fromkeys(kind._fields, dataclasses.MISSING) | kind._field_defaults
     return {name: _Field(*_conversions(hints[name]), default) for name, default in defaults.items()}
 
 

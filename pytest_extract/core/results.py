@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
+from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, at_or_below, canonical_json, text_digest
@@ -41,17 +41,6 @@ class FieldMetadata(NamedTuple):
 NO_METADATA: Final = FieldMetadata()
 Metadata: TypeAlias = Mapping[FieldPath, FieldMetadata]
 """Metadata by the place of the value in the output; that of an object or array counts for values inside without own."""
-
-
-def metadata_at(metadata: Metadata, path: FieldPath) -> FieldMetadata:
-    """Return what is reported for a place: its own confidence and citations, else those of the nearest place above."""
-    confidence: float | None = None
-    citations: tuple[Citation, ...] = ()
-    for place in (path, *path.parents):
-        found = metadata.get(place, NO_METADATA)
-        confidence = found.confidence if confidence is None else confidence
-        citations = citations or found.citations
-    return FieldMetadata(confidence, citations)
 
 
 class Status(StrEnum):
@@ -122,19 +111,21 @@ def is_covered(result: FieldResult, places: Sequence[str]) -> bool:
     return any(at_or_below(path, place) or at_or_below(result.pattern, place) for place in places)
 
 
-def annotate(results: Sequence[FieldResult], metadata: Metadata, known: dict[int, FieldResult]) -> list[FieldResult]:
-    """Return the results with what is reported for the values that they compare.
+def annotate(metadata: Metadata, *several: Sequence[FieldResult]) -> list[tuple[FieldResult, ...]]:
+    """Return several lists of results with what is reported for the values that they compare; of one in two, one.
 
-    `known` keeps the result for each id, so that one that is both a field and a leaf result stays one object.
+    That is a value's own confidence and citations, else those of the nearest place above.
     """
-    for result in results:
-        if id(result) not in known:
-            known[id(result)] = result
-            if result.extracted is not MISSING:
-                found = metadata_at(metadata, result.path if result.matched is None else result.matched)
-                if found != NO_METADATA:
-                    known[id(result)] = result._replace(confidence=found.confidence, citations=found.citations)
-    return [known[id(result)] for result in results]
+    known: dict[int, FieldResult] = {}
+    for result in chain(*several):
+        confidence, citations = NO_METADATA
+        place = result.path if result.matched is None else result.matched
+        for around in (place, *place.parents) if result.extracted is not MISSING else ():
+            found = metadata.get(around, NO_METADATA)
+            confidence = found.confidence if confidence is None else confidence
+            citations = citations or found.citations
+        known[id(result)] = result._replace(confidence=confidence, citations=citations)
+    return [tuple(known[id(result)] for result in results) for results in several]
 
 
 class Pairing(NamedTuple):
@@ -314,10 +305,6 @@ class RuleResult:
         return self.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED)
 
 
-def _ascends(indices: Sequence[int]) -> bool:
-    return all(first < second for first, second in pairwise(indices))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRecord:
     """Everything that scoring one output gave, as attempts, reports, gates and results files carry it.
@@ -352,13 +339,13 @@ class ScoreRecord:
     def reordered(self) -> tuple[FieldPath, ...]:
         """The lists of values whose matches stand in another order, which was not compared."""
         suspects: dict[tuple[Step, ...], list[int]] = {
-            array.path: [] for array in self.arrays if not _ascends([index for _, index in array.pairs])
+            array.path: [] for array in self.arrays if (order := [index for _, index in array.pairs]) != sorted(order)
         }
         for result in self.leaves if suspects else ():
             if result.status is Status.MATCH and result.pattern.endswith("[]") and result.path[:-1] in suspects:
                 at = result.path if result.matched is None else result.matched
                 suspects[result.path[:-1]].append(cast("int", at[-1]))
-        return tuple(FieldPath(path) for path, indices in suspects.items() if not _ascends(indices))
+        return tuple(FieldPath(path) for path, indices in suspects.items() if indices != sorted(indices))
 
     @property
     def readable(self) -> bool:

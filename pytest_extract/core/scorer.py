@@ -138,7 +138,12 @@ class ScoreOptions:
             if gates.grounded:
                 raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
         if self.confidence is not None:
-            read["confidence"] = _shape(self.confidence)
+            from pytest_extract.core.output_shape import OutputShape
+
+            try:
+                read["confidence"] = OutputShape.from_json(self.confidence)
+            except ConfigError as error:
+                raise ConfigError(f"confidence: {error}") from None
         for name, value in read.items():
             object.__setattr__(self, name, value)
 
@@ -165,15 +170,6 @@ def split_keywords(keywords: Keywords) -> tuple[CompileKeywords, ScoreOptions]:
     compiling = {name: value for name, value in keywords.items() if name in CompileKeywords.__annotations__}
     scoring: dict[str, Any] = {name: value for name, value in keywords.items() if name not in compiling}
     return CompileKeywords(**compiling), ScoreOptions(**scoring)  # type: ignore[typeddict-item]
-
-
-def _shape(given: OutputShape | Mapping[str, Json] | str) -> OutputShape:
-    from pytest_extract.core.output_shape import OutputShape
-
-    try:
-        return OutputShape.from_json(given)
-    except ConfigError as error:
-        raise ConfigError(f"confidence: {error}") from None
 
 
 class Score:
@@ -342,7 +338,28 @@ class Score:
         """Return what is wrong, and how, in a few lines of up to `most` mistakes: for prompt optimizers and people."""
         if self.unread is not None:
             return f"The output could not be read: {self.unread}"
-        return feedback_text(self.record(), most)
+        fields = [result for result in self.fields if result.status is not Status.SKIPPED]
+        lines = [f"{sum(result.passed for result in fields)} of {len(fields)} fields are right."]
+        lines += [f"The {gate.name} gate failed: {gate.why}." for gate in self.gates.failed if gate.name != "coverage"]
+        named = mistakes_by_path(self.mistakes)
+        written: set[int] = set()
+        mistakes = []
+        for result in compared_results(self.leaves, self.fields):
+            mistake = named.get(result.path)
+            if result.status not in WRONG or id(mistake) in written:
+                continue
+            found = "missing" if result.status is Status.OMISSION else _value_text(result.extracted)
+            expected = "no value" if result.status is Status.HALLUCINATION else _value_text(result.gold)
+            where, why = str(result.path), result.reason if result.status is Status.MISMATCH else None
+            if mistake is not None:  # a line for each, with all its fields
+                written.add(id(mistake))
+                where = listed([str(path) for path in mistake.paths], _MOST_PATHS)
+                why = f"{mistake.kind.replace('_', ' ')}: {mistake.text}"
+            mistakes.append(f"- {where}: is {found}, expected {expected}{f' ({why})' if why else ''}")
+        lines += mistakes[:most]
+        if len(mistakes) > most:
+            lines.append(f"And {len(mistakes) - most} more mistakes.")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Json]:
         """Return plain JSON, as a line of the results file holds it; NaN and infinities become texts."""
@@ -354,38 +371,6 @@ class Score:
 
 _LONGEST_VALUE: Final = 80
 _MOST_PATHS: Final = 3
-
-
-def feedback_text(score: ScoreRecord, most: int) -> str:
-    """Write a score in a few lines: failures first, then up to `most` mistakes with gold and extracted value."""
-    fields = [result for result in score.fields if result.status is not Status.SKIPPED]
-    passed = sum(result.passed for result in fields)
-    lines = [f"{passed} of {len(fields)} fields are right."]
-    lines += [f"The {gate.name} gate failed: {gate.why}." for gate in score.gates.failed if gate.name != "coverage"]
-    named = mistakes_by_path(score.mistakes)
-    written: set[int] = set()
-    mistakes = []
-    for result in compared_results(score.leaves, score.fields):
-        if result.status not in WRONG:
-            continue
-        mistake = named.get(result.path)
-        if mistake is None:
-            reason = f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""
-            mistakes.append(f"- {result.path}: {_difference(result)}{reason}")
-        elif id(mistake) not in written:  # a line for each, with all its fields
-            written.add(id(mistake))
-            paths = listed([str(path) for path in mistake.paths], _MOST_PATHS)
-            mistakes.append(f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})")
-    lines += mistakes[:most]
-    if len(mistakes) > most:
-        lines.append(f"And {len(mistakes) - most} more mistakes.")
-    return "\n".join(lines)
-
-
-def _difference(result: FieldResult) -> str:
-    found = "missing" if result.status is Status.OMISSION else _value_text(result.extracted)
-    expected = "no value" if result.status is Status.HALLUCINATION else _value_text(result.gold)
-    return f"is {found}, expected {expected}"
 
 
 def _value_text(value: Json | Missing) -> str:
@@ -491,21 +476,18 @@ class Scorer:
             return self.fits(_unwrapped(value, options)[0])
 
         parsed = parse_output(text, repair=options.repair, finish_reason=options.finish_reason, fits=fits)
-        failure = parsed.failure
+        value, metadata, notes = _unwrapped(parsed.value, options)
+        unfit = parsed.failure
         if parsed.value is not MISSING:
-            value, metadata, notes = _unwrapped(parsed.value, options)
             unfit = too_many_values(value, gold, options.max_output_bytes)
-            if unfit is None and parsed.wrapped and self.gates(options.gates).bare:
-                around = f"the text is more than its JSON: {'; '.join(parsed.notes)}"
-                message = f"{around} (`gates: {{bare: true}}` takes what json.loads() reads)"
-                unfit = Failure(kind=FailureKind.NOT_BARE, message=message)
-            if unfit is None:
-                found = replace(options, failure=failure)
-                return self._scored(gold, value, found, metadata, notes=notes, wrapped=parsed.wrapped)
-            failure = unfit
-        if failure is None:
-            raise TypeError("an output without a value has a failure")
-        return self._failed(gold, failure, options, parsed.wrapped)
+        if unfit is None and parsed.wrapped and self.gates(options.gates).bare:
+            around = f"the text is more than its JSON: {'; '.join(parsed.notes)}"
+            message = f"{around} (`gates: {{bare: true}}` takes what json.loads() reads)"
+            unfit = Failure(kind=FailureKind.NOT_BARE, message=message)
+        if unfit is not None:
+            return self._failed(gold, unfit, options, parsed.wrapped)
+        found = replace(options, failure=parsed.failure)
+        return self._scored(gold, value, found, metadata, notes=notes, wrapped=parsed.wrapped)
 
     def failed(self, gold: Json, failure: Failure, options: ScoreOptions | None = None) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
@@ -545,21 +527,16 @@ class Scorer:
             answered |= ask(judge, scored.questions)
             scored = score_values(self.program, gold, extracted, answered, rules, UNDECIDED)
         if metadata:
-            known: dict[int, FieldResult] = {}
-            fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
-            scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
+            fields, leaves = annotate(metadata, scored.fields, scored.leaves)
+            scored = scored._replace(fields=fields, leaves=leaves)
         return Score(self, options, scored, gold, extracted, questions_asked=asked, wrapped=wrapped, notes=notes)
 
     def _failed(
         self, gold: Json, failure: Failure, options: ScoreOptions, wrapped: Mapping[Wrapping, str] | None = None
     ) -> Score:
         scored = score_values(self.program, gold, MISSING, {}, CaseRules(), NO_JUDGE)
-        wrong: dict[str, Any] = {
-            "status": Status.MISMATCH,
-            "score": 0.0,
-            "passed": False,
-            "reason": f"no output: {failure.kind}",
-        }
+        reason = f"no output: {failure.kind}"
+        wrong: dict[str, Any] = {"status": Status.MISMATCH, "score": 0.0, "passed": False, "reason": reason}
         fields, leaves = (  # also those that passed by agreeing on absence
             tuple(result._replace(**wrong) if result.passed else result for result in results)
             for results in (scored.fields, scored.leaves)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from pytest_extract.core.parse import too_deep
-from pytest_extract.core.schema.source import escape, map_parts, too_many_looks
+from pytest_extract.core.schema.source import escape, map_parts, refuse_endless
 from pytest_extract.core.values import (
     MAX_DEPTH,
     FieldPath,
@@ -28,7 +28,7 @@ from pytest_extract.core.values import (
     with_article,
     without_surrogates,
 )
-from pytest_extract.errors import nearest
+from pytest_extract.errors import SchemaError, nearest
 
 _DRAFTS: Final = {
     "http://json-schema.org/draft-04/schema": "Draft4Validator",
@@ -100,10 +100,11 @@ class Validator:
             return _at_root(f"a JSON Schema is an object, not {json_type(self.schema)}")
         if too_deep(self.schema):
             return _at_root("nested too deeply")
-        endless = too_many_looks(self.schema)
-        if endless is not None:
-            steps = [step.replace("~1", "/").replace("~0", "~") for step in endless.pointer.split("/")[1:]]
-            return (Violation(path=FieldPath(steps), message=endless.message),)
+        try:
+            refuse_endless(self.schema)
+        except SchemaError as error:
+            steps = [step.replace("~1", "/").replace("~0", "~") for step in error.pointer.split("/")[1:]]
+            return (Violation(path=FieldPath(steps), message=error.message),)
         return _metaschema_violations(self.draft, self.schema) if isinstance(self._compiled, Exception) else ()
 
     @property
@@ -139,24 +140,21 @@ class Validator:
 
     def errors(self, value: Json, *, limit: int = 20) -> tuple[Violation, ...]:
         """Return up to `limit` violations, in the order in which the validator meets them."""
-        return tuple(itertools.islice(self._violations(value), limit))
-
-    def _violations(self, value: Json) -> Iterator[Violation]:
         if self.problem is not None:
-            yield from _at_root(f"the schema itself is invalid: {self.problem}")
-        elif isinstance(self._compiled, Exception):
+            return _at_root(f"the schema itself is invalid: {self.problem}")
+        if isinstance(self._compiled, Exception):
             reason = shortened(str(self._compiled).partition("\n")[0])
-            yield from _at_root(f"the schema cannot be applied: {reason}")
-        elif too_deep(value):
-            yield from _at_root(f"nested more than {MAX_DEPTH} levels deep")
-        else:
-            ask = self._first_mistake if too_deep(value, MAX_DEPTH - _DEEP) else self._of_messages.iter_errors
-            for error in self._asked(ask, value):
-                steps, path = list(error.schema_path), FieldPath(error.instance_path)
-                keyword, schema = steps[-1] if steps else "", value_at(self.schema, steps[:-1])
-                yield _violation(
-                    path, keyword, value_at(self.schema, steps), value_at(value, path), error.message, schema
-                )
+            return _at_root(f"the schema cannot be applied: {reason}")
+        if too_deep(value):
+            return _at_root(f"nested more than {MAX_DEPTH} levels deep")
+        ask = self._first_mistake if too_deep(value, MAX_DEPTH - _DEEP) else self._of_messages.iter_errors
+        found = []
+        for error in itertools.islice(self._asked(ask, value), limit):
+            steps, path = list(error.schema_path), FieldPath(error.instance_path)
+            keyword, schema = steps[-1] if steps else "", value_at(self.schema, steps[:-1])
+            expected, instance = value_at(self.schema, steps), value_at(value, path)
+            found.append(_violation(path, keyword, expected, instance, error.message, schema))
+        return tuple(found)
 
     @cached_property
     def _has_surrogates(self) -> bool:
@@ -251,19 +249,18 @@ def _metaschema_violations(draft: str, schema: Json) -> tuple[Violation, ...]:
     """All that is wrong with a schema, once each; none where it is right in itself and refers to nothing."""
     import jsonschema
 
+    def is_pattern(value: object) -> bool:
+        return not isinstance(value, str) or bool(compile_regex(value))
+
     judge = getattr(jsonschema, draft)
     checker = jsonschema.FormatChecker(())
-    checker.checkers = {**judge.FORMAT_CHECKER.checkers, "regex": (_is_pattern, ValueError)}
+    checker.checkers = {**judge.FORMAT_CHECKER.checkers, "regex": (is_pattern, ValueError)}
     errors = judge(judge.META_SCHEMA, format_checker=checker).iter_errors(schema)
     try:
         found = {str(problem): problem for problem in map(_schema_violation, errors)}
     except ValueError:  # jsonschema's own message shows an integer of more digits than Python writes
         return _at_root("it has an integer of more than 4300 digits where none can stand")
     return tuple(itertools.islice(found.values(), _MOST_PROBLEMS))
-
-
-def _is_pattern(value: object) -> bool:
-    return not isinstance(value, str) or bool(compile_regex(value))
 
 
 def _violation(

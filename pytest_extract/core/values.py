@@ -178,13 +178,13 @@ canonical_json: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), 
 
 
 def iter_leaves(
-    value: Json, path: tuple[Step, ...] = (), *, empty_lists: bool = False, containers: bool = False
+    value: Json, *, empty_lists: bool = False, containers: bool = False
 ) -> Iterator[tuple[FieldPath, Json]]:
     """Yield every scalar (null included) with its path, in document order; empty containers have none.
 
     `empty_lists`: a list without items is yielded as well; `containers`: so is every object and list, before its items.
     """
-    stack: list[tuple[tuple[Step, ...], Json]] = [(path, value)]
+    stack: list[tuple[tuple[Step, ...], Json]] = [((), value)]
     while stack:
         here, node = stack.pop()
         if containers and isinstance(node, CONTAINERS):

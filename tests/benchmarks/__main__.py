@@ -1,7 +1,7 @@
 """Speed beside other scorers, of bad shapes, and of a pytest run, as one table: `python tests/benchmarks`.
 
 All scorers of a row take turns in this process, in time of the processor: the median of the rounds counts, and a ratio
-means something only within one run. Peers (struct-extract-eval, deepdiff, stickler-eval) that are not installed are left
+means something only within one run. Peers (deepdiff, stickler-eval) that are not installed are left
 out. The documents are golds of ExtractBench and DeepJSONEval where `PYTEST_EXTRACT_SHARED` names a folder that has them in
 `data/`; otherwise they are made here, in the same shapes.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import copy
 import gc
-import importlib
 import json
 import logging
 import os
@@ -36,7 +35,6 @@ from pytest_extract import compile_schema, infer_schema
 from tests.golden_digests import cells_of, shuffled
 
 DATA = Path(os.environ.get("PYTEST_EXTRACT_SHARED", "../shared")) / "data"
-PEERS = {"struct-extract-eval": "struct_extract_eval", "deepdiff": "deepdiff", "stickler": "stickler"}
 LIMIT = 60
 """Seconds after which a peer is stopped."""
 WORDS = ["".join(random.Random(n).choices("aeioubcdlmnrst", k=3 + n % 7)) for n in range(400)]
@@ -73,18 +71,6 @@ def filing(rng: random.Random) -> Any:
     return gold
 
 
-def paper(rng: random.Random) -> Any:
-    """Return a research paper: sections of parts with figures, and citations as text."""
-
-    def part() -> dict[str, Any]:
-        figures = [{"label": f"Figure {n}", "caption": words(rng, 12), "page": n} for n in range(rng.randint(0, 3))]
-        return {"title": words(rng, 4), "figures": figures, "terms": [words(rng, 2) for _ in range(rng.randint(0, 5))]}
-
-    sections = [{**part(), "parts": [part() for _ in range(rng.randint(0, 3))]} for _ in range(8)]
-    authors = [{"name": words(rng, 2), "places": [words(rng, 3)]} for _ in range(6)]
-    return {"authors": authors, "sections": sections, "citations": [words(rng, 18) for _ in range(64)]}
-
-
 def record(rng: random.Random, depth: int = 4) -> Any:
     """Return a record of some twelve leaves in objects three deep."""
     if depth == 0:
@@ -117,22 +103,10 @@ def table(size: int, changed: float) -> Document:
     return {"rows": gold}, {"rows": rng.sample(output + [row() for _ in range(size // 20)], size)}
 
 
-def nested_lists(rng: random.Random, size: int) -> Any:
-    """Return lists of so many rows, three deep."""
-
-    def line() -> Any:
-        return {"place": rng.randint(0, 60), "kind": rng.choice("xyz"), "name": f"t{rng.randint(0, 400)}"}
-
-    def part() -> Any:
-        return {"number": rng.randint(0, 90), "lines": [line() for _ in range(size)]}
-
-    return {"orders": [{"id": f"o{n}", "parts": [part() for _ in range(size)]} for n in range(size)]}
-
-
-def shared(path: str, made: Callable[[random.Random], Any]) -> Any:
+def form() -> Any:
     """Return a gold of the shared data, or what is made instead of it."""
-    file = DATA / "extract-bench/dataset" / path
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else made(random.Random(7))
+    file = DATA / "extract-bench/dataset/finance/10kq/pdf+gold/nke_10q_fy2025q2.gold.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else filing(random.Random(7))
 
 
 def small_golds() -> list[Any]:
@@ -147,7 +121,7 @@ def wrong(value: Any) -> Any:
 
 
 def mistaken(gold: Any, count: float) -> Any:
-    """Return gold with so many wrong values, a share of all where it is at most 1."""
+    """Return gold with so many wrong values, a share of all where it is below 1."""
     output = copy.deepcopy(gold)
     found = [(container, key) for container, key in cells_of(output) if container[key] is not None]
     size = min(len(found), round(count * len(found) if count < 1 else count))
@@ -171,31 +145,21 @@ def annotated(schema: Any, leaf: dict[str, Any], array: dict[str, Any]) -> Any:
 Scoring = Callable[[Any, Any], object]
 
 
-def ours(schema: Any, *, in_place: bool) -> Scoring:
-    align = {"evaluation_config": {"align": "position" if in_place else "best_fit"}}
+def ours(schema: Any) -> Scoring:
+    align = {"evaluation_config": {"align": "best_fit"}}
     scorer = compile_schema(annotated(schema, {}, align), semantics="default")
     return lambda gold, output: scorer.score(gold, output).leaves
 
 
-def struct_extract_eval(schema: Any, *, in_place: bool) -> Scoring:
-    from struct_extract_eval import evaluate
-
-    array = {} if in_place else {"x-eval-align": {"match_by": "hungarian"}}
-    schema = annotated(schema, {"x-eval-compare": "exact"}, array)
-    return lambda gold, output: evaluate([gold], [output], schema)
-
-
-def deepdiff(_: Any, *, in_place: bool) -> Scoring:
+def deepdiff(_: Any) -> Scoring:
     from deepdiff import DeepDiff
 
-    return lambda gold, output: DeepDiff(gold, output, ignore_order=not in_place)
+    return lambda gold, output: DeepDiff(gold, output, ignore_order=True)
 
 
-def stickler(schema: Any, *, in_place: bool) -> Scoring | None:
+def stickler(schema: Any) -> Scoring:
     from stickler import StructuredModel
 
-    if in_place:  # it always aligns
-        return None
     exact = {"x-aws-stickler-comparator": "ExactComparator"}
 
     def fields(schema: Any) -> Any:
@@ -209,12 +173,7 @@ def stickler(schema: Any, *, in_place: bool) -> Scoring | None:
     return lambda gold, output: model.from_json(gold).compare_with(model.from_json(output))
 
 
-MAKERS: dict[str, Any] = {
-    "ours": ours,
-    "struct-extract-eval": struct_extract_eval,
-    "deepdiff": deepdiff,
-    "stickler": stickler,
-}
+MAKERS: dict[str, Callable[[Any], Scoring]] = {"ours": ours, "deepdiff": deepdiff, "stickler": stickler}
 
 
 # timing
@@ -257,8 +216,8 @@ def turns(calls: dict[str, Call], rounds: int) -> dict[str, float | str]:
     return found
 
 
-def calls_of(documents: list[Document], makers: dict[str, Any], *, in_place: bool, compiling: bool) -> dict[str, Call]:
-    """Return what is timed: reading the JSON, then each scorer; `compiling`: its schemas are new each time."""
+def calls_of(documents: list[Document]) -> dict[str, Call]:
+    """Return what is timed: reading the JSON, then each scorer; of several documents, compiling the schemas too."""
     read = [(json.dumps(gold), json.dumps(output)) for gold, output in documents]
     pairs = [(json.loads(gold), json.loads(output)) for gold, output in read]
     schemas = [infer_schema([gold]) for gold, _ in pairs]
@@ -266,68 +225,47 @@ def calls_of(documents: list[Document], makers: dict[str, Any], *, in_place: boo
 
     def fresh(make: Any) -> None:
         for schema, pair in zip(schemas, pairs, strict=True):
-            make({**schema, "$comment": f"{random.random()}"}, in_place=in_place)(*pair)
+            make({**schema, "$comment": f"{random.random()}"})(*pair)
 
-    for name, make in makers.items():
-        if compiling:
-            calls[name] = lambda make=make: fresh(make)
-        elif scoring := make(schemas[0], in_place=in_place):
-            calls[name] = lambda scoring=scoring: scoring(*pairs[0])
+    for name, make in MAKERS.items():
+        try:
+            scoring = make(schemas[0])
+        except ImportError:  # its cells stay empty
+            continue
+        calls[name] = (
+            (lambda make=make: fresh(make)) if len(pairs) > 1 else (lambda scoring=scoring: scoring(*pairs[0]))
+        )
     return calls
 
 
 def beside_others(rounds: int) -> None:
     """Print the table of peers, in multiples of our time."""
-    makers = dict(MAKERS)
-    for name, module in PEERS.items():
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            print(f"{name} is left out: {error}")
-            del makers[name]
     logging.disable(logging.CRITICAL)
-    form = shared("finance/10kq/pdf+gold/nke_10q_fy2025q2.gold.json", filing)
-    study = shared("academic/research/pdf+gold/shah24--flashattention-3.gold.json", paper)
-    small = [(gold, mistaken(gold, 1)) for gold in small_golds()]
-    rows: list[tuple[str, list[Document], bool]] = [
-        ("10-Q by position, 10 % wrong", [(form, mistaken(form, 0.1))], True),
-        ("10-Q by best fit, 10 % wrong", [(form, mistaken(form, 0.1))], False),
-        ("10-Q by best fit, shuffled, 10 % wrong", [(form, shuffled(mistaken(form, 0.1), random.Random(1)))], False),
-        ("research paper by best fit, 8 wrong", [(study, mistaken(study, 8))], False),
-        (f"{len(small)} small cases, each with its own schema: compile and score", small, False),
-        ("1,000 shuffled rows of six fields, 10 % changed", [table(1_000, 0.1)], False),
-    ]
-    peers = [*makers][1:]
-    print(f"\n| | ours | in `json.loads` | {' | '.join(peers)} |\n|---|---:|---:|{'---:|' * len(peers)}")
-    for label, documents, in_place in rows:
-        found = turns(calls_of(documents, makers, in_place=in_place, compiling=len(documents) > 1), rounds)
+    gold, small = form(), [(gold, mistaken(gold, 1)) for gold in small_golds()]
+    rows: dict[str, list[Document]] = {
+        "10-Q by best fit, shuffled, 10 % wrong": [(gold, shuffled(mistaken(gold, 0.1), random.Random(1)))],
+        f"{len(small)} small cases, each with its own schema: compile and score": small,
+        "1,000 shuffled rows of six fields, 10 % changed": [table(1_000, 0.1)],
+    }
+    print("\n| | ours | in `json.loads` | deepdiff | stickler |\n|---|---:|---:|---:|---:|")
+    for label, documents in rows.items():
+        found = turns(calls_of(documents), rounds)
         own, unit = float(found["ours"]), float(found["json.loads"])
-        taken = [found.get(name, "–") for name in peers]
+        taken = [found.get(name, "–") for name in ("deepdiff", "stickler")]
         shown = [f"{peer / own:.1f}x" if isinstance(peer, float) else peer for peer in taken]
         print(f"| {' | '.join([label, f'{own * 1000:.1f} ms', f'{own / unit:.1f}x', *shown])} |", flush=True)
 
 
 def bad_shapes(rounds: int) -> None:
     """Print what the documents cost that suit best fit least."""
-    study = shared("academic/research/pdf+gold/shah24--flashattention-3.gold.json", paper)
-    shapes: dict[str, tuple[Document, str]] = {}
-    for size in (1_081, 4_700):
-        rng = random.Random(7)
-        texts = {"texts": [words(rng, rng.randint(20, 44)) for _ in range(size)]}
-        shapes[f"{size:,} long texts, fuzzy, 10 % wrong"] = (texts, mistaken(texts, 0.1)), "string_fuzzy"
-        shapes[f"{size:,} long texts, fuzzy, all wrong"] = (texts, mistaken(texts, size)), "string_fuzzy"
-    for size in (8, 26):
-        lists = nested_lists(random.Random(7), size)
-        output = shuffled(mistaken(lists, 8), random.Random(1))
-        shapes[f"three nested lists of {size}, shuffled, 8 wrong"] = (lists, output), ""
-    shapes |= {
-        "research paper, 100 leaves wrong": ((study, mistaken(study, 100)), ""),
-        "8,400 shuffled rows of six fields, 10 % changed": (table(8_400, 0.1), ""),
-        "8,400 shuffled rows of six fields, every one changed": (table(8_400, 1.0), ""),
+    rng = random.Random(7)
+    texts = {"texts": [words(rng, rng.randint(20, 44)) for _ in range(4_700)]}
+    shapes: dict[str, tuple[Document, dict[str, Any]]] = {
+        "4,700 long texts, fuzzy, all wrong": ((texts, mistaken(texts, 4_700)), {"evaluation_config": "string_fuzzy"}),
+        "8,400 shuffled rows of six fields, every one changed": (table(8_400, 1.0), {}),
     }
     print("\n| by best fit | gold | ours |\n|---|---:|---:|")
-    for label, ((gold, output), metric) in shapes.items():
-        leaf = {"evaluation_config": metric} if metric else {}
+    for label, ((gold, output), leaf) in shapes.items():
         scorer = compile_schema(annotated(infer_schema([gold]), leaf, {}), semantics="default")
         taken = turns({"ours": lambda: scorer.score(gold, output).leaves}, rounds)["ours"]  # noqa: B023 - called at once
         cost = f"{taken:.3f} s" if isinstance(taken, float) else taken

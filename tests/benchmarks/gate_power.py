@@ -7,9 +7,6 @@ in % that every rule calls worse. `--suites` sets how many suites a line has, `-
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -294,34 +291,31 @@ def rates(
     return (100 * found / suites).tolist(), calls / suites
 
 
-def put_head(*cells: str, texts: int = 1) -> None:
-    """Print the head of a table whose first columns are texts."""
-    print(f"\n| {' | '.join(cells)} |\n|" + "---|" * texts + "---:|" * (len(cells) - texts), flush=True)
+def head(*cells: str, texts: int = 1) -> str:
+    """Return the head of a table whose first columns are texts."""
+    return f"{row(*cells)}\n|" + "---|" * texts + "---:|" * (len(cells) - texts)
 
 
-def put_row(*cells: object) -> None:
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+def row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
 
 
-def no_change(suites: int, seed: int, sizes: Sequence[tuple[int, int]]) -> None:
-    """Print how often each rule says worse when nothing changed, over all sizes."""
-    put_head("no change", *COLUMNS)
+def no_change(suites: int, seed: int, sizes: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Tell how often each rule says worse when nothing changed, over all sizes."""
+    yield head("no change", *COLUMNS)
     for name, kind in KINDS.items():
-        of_sizes = [
-            rates(kind, NOTHING, cases=cases, fields=fields, runs=(1, 1), suites=suites, seed=seed)[0]
-            for cases, fields in sizes
-        ]
-        put_row(name, *(f"{rate:.1f}" for rate in np.mean(of_sizes, axis=0)))
+        how = {"runs": (1, 1), "suites": suites, "seed": seed}
+        of_sizes = [rates(kind, NOTHING, cases=cases, fields=fields, **how)[0] for cases, fields in sizes]
+        yield row(name, *(f"{rate:.1f}" for rate in np.mean(of_sizes, axis=0)))
 
 
-def power(suites: int, seed: int) -> None:
-    """Print how often each rule finds a change, and the mean calls of the confirmation."""
-    put_head("change", "cases x fields", "runs", *COLUMNS, "calls", texts=3)
+def power(suites: int, seed: int) -> Iterator[str]:
+    """Tell how often each rule finds a change, and the mean calls of the confirmation."""
+    yield head("change", "cases x fields", "runs", *COLUMNS, "calls", texts=3)
     kind = KINDS["hard and easy cases"]
-    for name, effect in EFFECTS.items():
-        for runs in ((1, 1), (5, 1), (3, 3)):
-            found, calls = rates(kind, effect, cases=50, fields=20, runs=runs, suites=suites, seed=seed)
-            put_row(name, "50 x 20", f"{runs[0]} v {runs[1]}", *(f"{rate:.0f}" for rate in (*found, calls)))
+    for (name, effect), runs in product(EFFECTS.items(), ((1, 1), (5, 1), (3, 3))):
+        found, calls = rates(kind, effect, cases=50, fields=20, runs=runs, suites=suites, seed=seed)
+        yield row(name, "50 x 20", f"{runs[0]} v {runs[1]}", *(f"{rate:.0f}" for rate in (*found, calls)))
 
 
 SUITES = {
@@ -396,40 +390,35 @@ def answers(
     return "/".join(f"{100 * found[each] / suites:.0f}" for each in ANSWERS), said, made / suites
 
 
-def every_answer(suites: int, seed: int, sizes: Sequence[int] = (10, 20, 50, 60, 100, 200)) -> None:
-    """Print how often the gate gives each answer, for suites of several kinds and sizes, with and without a fall."""
-    put_head("suite", "cases", "runs", "stated", *FALLS, texts=1)
-    for name, cases, runs in _suites(sizes):
+def every_answer(suites: int, seed: int, sizes: Sequence[int] = (20, 60, 200)) -> Iterator[str]:
+    """Tell how often the gate gives each answer, for suites of several kinds and sizes, with and without a fall."""
+    yield head("suite", "cases", "runs", "stated", *FALLS, texts=1)
+    for name, cases, runs in product(SUITES, sizes, (1, 3)):
         found = [answers(SUITES[name], fall, cases=cases, runs=runs, suites=suites, seed=seed) for fall in FALLS]
-        put_row(name, cases, f"{runs} v 1", f"{100 * found[-1][1]:.1f}", *(each[0] for each in found))
+        yield row(name, cases, f"{runs} v 1", f"{100 * found[-1][1]:.1f}", *(each[0] for each in found))
 
 
 CONFIRMED_FALLS = ("none", "half of the stated", "as stated", "type dead")
 
 
-def confirmed_answers(suites: int, seed: int, sizes: Sequence[int] = (20, 60)) -> None:
-    """Print the answers of a gate that confirms, and the mean calls that it takes."""
-    put_head("suite", "cases", "runs", *(head for fall in CONFIRMED_FALLS for head in (fall, "calls")))
-    for name, cases, runs in _suites(sizes):
-        cells: list[str] = []
-        for fall in CONFIRMED_FALLS:
-            how = {"cases": cases, "runs": runs, "suites": suites, "seed": seed}
-            shares, _, calls = answers(SUITES[name], fall, confirming=True, **how)
-            cells += (shares, f"{calls:.1f}")
-        put_row(name, cases, f"{runs} v 1", *cells)
-
-
-def _suites(sizes: Sequence[int]) -> Iterator[tuple[str, int, int]]:
-    return product(SUITES, sizes, (1, 3))
+def confirmed_answers(suites: int, seed: int, sizes: Sequence[int] = (20, 60)) -> Iterator[str]:
+    """Tell the answers of a gate that confirms, and the mean calls that it takes."""
+    yield head("suite", "cases", "runs", *(cell for fall in CONFIRMED_FALLS for cell in (fall, "calls")))
+    for name, cases, runs in product(SUITES, sizes, (1, 3)):
+        how = {"cases": cases, "runs": runs, "suites": suites, "seed": seed, "confirming": True}
+        found = [answers(SUITES[name], fall, **how) for fall in CONFIRMED_FALLS]
+        yield row(
+            name, cases, f"{runs} v 1", *(cell for shares, _, calls in found for cell in (shares, f"{calls:.1f}"))
+        )
 
 
 KEPT = (1, 3, 5, 10)
 PULL_REQUESTS = 20
 
 
-def pull_requests(suites: int, seed: int, cases: int = 60) -> None:
-    """Print the false alarms of twenty unchanged pull requests on one baseline, by the runs that it keeps."""
-    put_head("suite", "runs kept", "WORSE a pull request", "one or more of 20", "three or more of 20")
+def pull_requests(suites: int, seed: int, cases: int = 60) -> Iterator[str]:
+    """Tell the false alarms of twenty unchanged pull requests on one baseline, by the runs that it keeps."""
+    yield head("suite", "runs kept", "WORSE a pull request", "one or more of 20", "three or more of 20")
     for name, kept in product(SUITES, KEPT):
         draw = Suites(np.random.default_rng([seed, kept]))
         alarms = []
@@ -439,7 +428,7 @@ def pull_requests(suites: int, seed: int, cases: int = 60) -> None:
             found = [decide(comparison_of(before, later[run][None]), RULES).answer for run in range(PULL_REQUESTS)]
             alarms.append(found.count(Answer.WORSE))
         often = [sum(count >= least for count in alarms) for least in (1, 3)]
-        put_row(name, kept, *(f"{100 * share / suites:.1f}" for share in (sum(alarms) / PULL_REQUESTS, *often)))
+        yield row(name, kept, *(f"{100 * share / suites:.1f}" for share in (sum(alarms) / PULL_REQUESTS, *often)))
 
 
 TABLES = {
@@ -450,22 +439,18 @@ TABLES = {
     "power": "changes",
 }
 """Parts of the report, and what the manual calls their tables."""
-NOT_SHOWN = re.compile(r"\| [^|]+ \| (10|50|100) \| \d v 1 ")
-"""Rows of the first table that are printed, and are not in the manual."""
 MANUAL = Path(__file__).parents[2] / "pytest_extract/docs/statistics.md"
 
 
 def write_into_manual(part: str, table: str, manual: Path = MANUAL) -> None:
     """Put a table in place of the one between the marks of its part."""
     text = manual.read_text(encoding="utf-8")
-    if part == "answers":
-        table = "\n".join(row for row in table.splitlines() if not NOT_SHOWN.match(row))
     begin, end = f"<!-- table: {TABLES[part]} -->\n", "<!-- end of table -->\n"
     head, _, rest = text.partition(begin)
     _, mark, tail = rest.partition(end)
     if not mark:
         raise SystemExit(f"{manual}: no place for the table {TABLES[part]!r}")
-    manual.write_text(f"{head}{begin}{table.strip()}\n{end}{tail}", encoding="utf-8")
+    manual.write_text(f"{head}{begin}{table}\n{end}{tail}", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -477,7 +462,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help="write the tables into the manual's page too")
     given = parser.parse_args(arguments)
     sizes = ((5, 3), (20, 20), (50, 20), (50, 100), (200, 20))
-    makers: dict[str, Callable[[int, int], None]] = {
+    makers: dict[str, Callable[[int, int], Iterator[str]]] = {
         "answers": every_answer,
         "confirmed": confirmed_answers,
         "requests": pull_requests,
@@ -485,25 +470,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "power": power,
     }
     for part in given.part or TABLES:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(_Both(printed, sys.stdout)):
-            makers[part](given.suites, given.seed)
+        lines = []
+        for line in makers[part](given.suites, given.seed):
+            print(line, flush=True)
+            lines.append(line)
+        print()
         if given.write:
-            write_into_manual(part, printed.getvalue())
-
-
-class _Both(io.TextIOBase):
-    """Writes to two files: a table is seen as it grows."""
-
-    def __init__(self, *files: TextIO) -> None:
-        self._files = files
-
-    def write(self, text: str) -> int:
-        return max(file.write(text) for file in self._files)
-
-    def flush(self) -> None:
-        for file in self._files:
-            file.flush()
+            write_into_manual(part, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -83,12 +83,6 @@ def test_what_is_no_list_of_values_is_refused(value):
             annotate_schema(SCHEMA, metrics=[value])
 
 
-def test_right_arguments_are_taken():
-    score(SCHEMA, GOLD, GOLD, nulls="value", overrides={}, judge=lambda questions: [], accept=None, absent={})
-    of_text = {"repair": True, "finish_reason": "stop", "max_output_bytes": 1000}
-    assert score_text(SCHEMA, GOLD, '{"a": "x",}', **of_text).failure is None
-
-
 TOO_LONG = 10**5000
 """An integer of more digits than Python writes."""
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
 
-from pytest_extract import score, score_text
+from pytest_extract import score
 from pytest_extract.core.gates import GateConfig, check_output
-from pytest_extract.core.measures.published import DocumentPair, DocumentSchema, document_measures
+from pytest_extract.core.measures.published import DocumentPair, DocumentSchema
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
 from tests.core.schemas import EXACT, INTEGER, obj
-from tests.strategies import any_json, json_values
 
 
 def counted(count):
@@ -66,10 +64,6 @@ COVERAGE = [
         "coverage 0.947 is below 0.95: the output has 9 of the gold's 9 values in the same place; not in the gold: `x`; ",
     ),
     (
-        counted(8),
-        "coverage 0.941 is below 0.95: the output has 8 of the gold's 9 values in the same place; missing: `k8`; ",
-    ),
-    (
         HALF_OTHERS,
         "coverage 0.625 is below 0.95: the output has 5 of the gold's 9 values in the same place; missing: `k5`, `k6`, `k7`, `k8`; not in the gold: `x.y[0]`, `x.y[1]`; ",
     ),
@@ -80,7 +74,7 @@ COVERAGE = [
 ]
 
 
-@pytest.mark.parametrize(("extracted", "why"), COVERAGE, ids=range(4))
+@pytest.mark.parametrize(("extracted", "why"), COVERAGE, ids=range(3))
 def test_the_coverage_gate_says_what_is_apart(extracted, why):
     gate = gates(extracted).coverage
     assert gate.why.startswith("structure coverage 0.")
@@ -135,44 +129,32 @@ def test_a_mistake_in_the_configuration_is_told(given_gates, message):
 
 
 def test_why_a_gate_fails():
-    schema = DocumentSchema({"properties": {"rows": {"items": INTEGER}}})
-    broken = gates({"rows": [1, "x"]}, gold={"rows": [1, 2]}, schema=schema).schema
-    assert broken.why == 'the output breaks the schema at `rows[1]`: "x" is a string, an integer was expected'
-    off = gates({"rows": ["x"]}, schema=schema, config=GateConfig(schema=False)).schema
-    assert (off.passed, "switched off" in off.why) == (True, True)
+    rows = {"properties": {"rows": {"items": INTEGER}}}
+    for schema, extracted, config, why in (
+        (
+            rows,
+            {"rows": [1, "x"]},
+            {},
+            'the output breaks the schema at `rows[1]`: "x" is a string, an integer was expected',
+        ),
+        (rows, {"rows": ["x"]}, {"schema": False}, "switched off (gates: {schema: false})"),
+        (
+            {"type": "strnig"},
+            NINE,
+            {},
+            "the schema itself is invalid: at /type: no type 'strnig'; did you mean 'string'?",
+        ),
+    ):
+        found = gates(extracted, schema=DocumentSchema(schema), config=GateConfig.from_json(config)).schema
+        assert (found.passed, found.why) == (bool(config), why)
     assert "switched off" in gates({}, config=GateConfig.from_json({"coverage": False})).coverage.why
-    assert "the schema itself is invalid: at /type" in gates(NINE, schema=DocumentSchema({"type": "strnig"})).schema.why
     parse = gates(BROKEN.value, failure=BROKEN.failure).parse
     assert parse.why == "trailing_comma at line 1, column 8: a comma stands before `}`"
 
 
-def test_breaking_the_schema_is_a_failure_kind_with_its_place():
-    def failure(extracted, known=None, *, schema=True):
-        sides = DocumentPair({"a": 1}, extracted, DocumentSchema({"properties": {"a": INTEGER}}))
-        return check_output(sides, known, "text", GateConfig(schema=schema)).failure
-
-    assert str(failure({"a": "x"})) == 'schema_violation at a: "x" is a string, an integer was expected'
-    assert failure({"a": 2}) is failure({"a": "x"}, schema=False) is None
-    told = parse_output("")
-    assert failure(told.value, told.failure) is told.failure
-
-
 def test_the_document_measures_know_the_chosen_gate():
-    def measures(extracted):
-        gate = GateConfig.from_json({"coverage": {"floor": 0.9}}).coverage("text")
-        return document_measures(DocumentPair(NINE, extracted, ANY), gate)
-
-    found = measures({**NINE, "x": 1})
+    found = score({}, NINE, {**NINE, "x": 1}, gates={"coverage": {"floor": 0.9}}).measures
     assert (found["value_accuracy"], found["structure_coverage"]) == (1.0, pytest.approx(18 / 19))
-    assert measures(MISSING)["syntax"] == 0.0
-
-
-@given(any_json, json_values)
-def test_no_value_crashes_gates_or_measures(extracted, gold):
-    sides = DocumentPair(gold, extracted, ANY)
-    checked = check_output(sides, None, "text", GateConfig()).gates
-    assert all(0.0 <= value <= 1.0 for value in document_measures(sides, GateConfig().coverage("text")).values())
-    assert all(0.0 <= gate.factor <= 1.0 for gate in (checked.parse, checked.root, checked.coverage))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +176,3 @@ def test_a_published_system_asked_for_by_name_has_no_gates(extracted, numbers):
     assert (found.semantics, found.gates.structural) == ("struct-extract-eval", False)
     given_gates = measured(semantics="struct-extract-eval", gates={})[0]
     assert by_dialect == given_gates == measured(semantics="default")[0] == (0.0, 0.0)
-
-
-def test_an_output_without_json_fails_under_any_semantics():
-    assert score_text(obj(a=EXACT), {"a": "x"}, "no").measures["precision"] == 0.0

@@ -10,8 +10,6 @@ import enum
 import fractions
 import json
 import math
-import subprocess
-import sys
 import types
 import uuid
 from decimal import Decimal
@@ -87,20 +85,6 @@ class Checked:
     net_price: float = pydantic.Field(alias="netPrice")
 
 
-class Lazy(collections.abc.Mapping):
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
-    def __getitem__(self, name):
-        return len(name)
-
-    def __iter__(self):
-        return iter(self.names)
-
-    def __len__(self):
-        return len(self.names)
-
-
 DRESSED = [
     (Decimal("12.10"), 12.1),
     (Decimal(12), 12),
@@ -122,7 +106,6 @@ DRESSED = [
     (collections.OrderedDict(a=1), {"a": 1}),
     (collections.UserDict(a=(1,)), {"a": [1]}),
     (types.MappingProxyType({"a": Decimal(1)}), {"a": 1}),
-    (Lazy("a", "bb"), {"a": 1, "bb": 2}),
     (Row(Decimal("1.5"), Row(None)), {"price": 1.5, "inner": {"price": None, "inner": None}}),
     (Model(netPrice=Decimal("1.50")), {"netPrice": 1.5, "day": None}),
     (Listed(prices=[Decimal("1.50")], by_name={"a": Decimal(2)}), {"prices": [1.5], "by_name": {"a": 2}}),
@@ -188,15 +171,9 @@ def test_what_a_model_can_write_is_no_mistake_of_code(value):
     assert not isinstance(caught.value, NoJsonType)
 
 
-class Loud(collections.abc.Mapping):
+class Loud(collections.UserDict):
     def __getitem__(self, name):
         raise KeyError(name)
-
-    def __iter__(self):
-        return iter("a")
-
-    def __len__(self):
-        return 1
 
 
 def test_a_part_that_stands_in_many_places_is_no_deeper_than_the_deepest_of_them():
@@ -213,7 +190,7 @@ def test_a_cycle_ends_and_what_a_user_s_type_raises_is_told():
     with pytest.raises(NoJsonType, match="contains itself"):
         plain_json(rows)
     with pytest.raises(NoJsonType, match=r"a value of type Loud does not turn into JSON: 'a'"):
-        plain_json([Loud()])
+        plain_json([Loud(a=1)])
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False))
@@ -251,22 +228,6 @@ def test_what_a_case_file_may_nest_can_be_copied():
     assert copied(value) == value
 
 
-CODE = """
-import sys
-from pytest_extract.core.arguments import plain_json
-plain_json({"a": (1,)})
-try:
-    plain_json([object()])
-except ValueError:
-    pass
-assert "numpy" not in sys.modules
-"""
-
-
-def test_numpy_is_not_imported_for_it():
-    subprocess.run([sys.executable, "-c", CODE], check=True)
-
-
 # --- every door
 
 
@@ -283,28 +244,10 @@ class Invoice(pydantic.BaseModel):
     net: float = pydantic.Field(alias="netSum")
 
 
-@dataclasses.dataclass
-class Bill:
-    kind: Kind
-    due: dt.date
-    at: dt.datetime
-    lines: list[Line]
-    netSum: float  # noqa: N815 - as the alias of the other
-
-
-class Typed(TypedDict):
-    kind: Kind
-    due: dt.date
-    at: dt.datetime
-    lines: list[Line]
-    netSum: float
-
-
-PARTS: dict[str, Any] = {
-    "kind": Kind.BILL,
-    "due": dt.date(2026, 1, 2),
-    "at": dt.datetime(2026, 1, 2, 3, 4, tzinfo=dt.UTC),
-}
+FIELDS = {"kind": Kind, "due": dt.date, "at": dt.datetime, "lines": list[Line], "netSum": float}
+Bill = dataclasses.make_dataclass("Bill", FIELDS.items())
+Typed = TypedDict("Typed", FIELDS)
+PARTS = {"kind": Kind.BILL, "due": dt.date(2026, 1, 2), "at": dt.datetime(2026, 1, 2, 3, 4, tzinfo=dt.UTC)}
 JSON = {
     "kind": "bill",
     "due": "2026-01-02",
@@ -341,12 +284,8 @@ NO_JSON = [
 @pytest.mark.parametrize("gold", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_equal_values_are_equal_however_they_are_made(schema, gold, output):
-    for found in (
-        score(schema, gold, output),
-        score_text(schema, gold, output),
-        compile_schema(schema).score(gold, output),
-        assert_extraction(output, gold=gold, schema=schema),
-    ):
+    doors = (score, score_text, lambda *given: assert_extraction(given[2], gold=given[1], schema=given[0]))
+    for found in (door(schema, gold, output) for door in doors):
         assert found.measures["pass_rate"] == found.measures["f1"] == 1.0
         assert found.gates.schema.passed
 

@@ -3,7 +3,7 @@
 pairs     random JSON against random schemas, for as long as told: no exception, scores in [0, 1], laws of scoring
 outputs   hostile outputs of models, each in a process of its own: failure kind, CPU time, peak memory
 kills     runs killed at random moments, a full disk, a folder that cannot be written to: nothing lost or damaged
-server    a model server that misbehaves: the outcome of each case, calls and time; a judge that always says yes
+server    a model server that misbehaves: the outcome of each case, calls and time
 
 Each exits 1 when something is wrong. pytest runs a small slice of the first three with the other tests; the server, which
 takes minutes, is for the night.

@@ -1,8 +1,8 @@
 """A model server that misbehaves: `python tests/fuzz server`.
 
-One real pytest run through litellm with a case for each way of misbehaving, then one with a judge that says yes to
-everything, and `pytest-extract agree` on its answers. Printed: the outcome of each case, calls made, seconds.
-Exit status 1 when a case ends otherwise than it should: an outage must be *broken*, a bad answer *failed*, and a hiccup
+One real pytest run through litellm with a case for each way of misbehaving. Printed: the outcome of each case, calls
+made, seconds.
+Exit status 1 when a case ends otherwise than it should: an outage must be an *error*, a bad answer *failed*, and a hiccup
 that a retry mends *passed*; and no case may take longer than its attempts are allowed to.
 """
 
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_extract.results import read_results
-from tests.extraction.judge.questions import asked_of
 from tests.fuzz.table import parser_of, put_row, quiet_env
 from tests.llm_server import (
     MODEL,
@@ -72,7 +71,7 @@ class Behaviour:
     calls: int = 1
 
 
-def broken(name: str, reply: Reply, calls: int = ATTEMPTS) -> Behaviour:
+def error(name: str, reply: Reply, calls: int = ATTEMPTS) -> Behaviour:
     return Behaviour(name, [reply], "error", None, calls)
 
 
@@ -89,42 +88,42 @@ BEHAVIOURS = (
     mended("good"),
     mended("429 twice, then good", rate_limited(), rate_limited()),
     mended("429 with Retry-After 0, then good", rate_limited(0)),
-    broken("429 for ever", rate_limited()),
-    broken("429 with Retry-After 3600", rate_limited(3600), calls=1),
-    broken("429 with an odd Retry-After", failed(429, "slow down", headers={"Retry-After": "soon \u00e9"})),
+    error("429 for ever", rate_limited()),
+    error("429 with Retry-After 3600", rate_limited(3600), calls=1),
+    error("429 with an odd Retry-After", failed(429, "slow down", headers={"Retry-After": "soon \u00e9"})),
     mended("500, then good", server_error()),
-    broken("500 for ever", server_error()),
-    broken("500 with a page", Reply(status=500, body="<html><b>Oops</b></html>")),
+    error("500 for ever", server_error()),
+    error("500 with a page", Reply(status=500, body="<html><b>Oops</b></html>")),
     mended("502, then good", server_error(502)),
     mended("503 twice, then good", server_error(503), server_error(503)),
-    broken("503 for ever", server_error(503)),
-    broken("529 for ever", server_error(529)),
-    broken("401", failed(401, "Incorrect API key provided"), calls=1),
-    broken("403", failed(403, "no access"), calls=1),
-    broken("404", failed(404, "no such model", code="model_not_found"), calls=1),
-    broken("400", failed(400, "bad request"), calls=1),
-    broken("nothing, for ever", slow(60, GOOD)),
+    error("503 for ever", server_error(503)),
+    error("529 for ever", server_error(529)),
+    error("401", failed(401, "Incorrect API key provided"), calls=1),
+    error("403", failed(403, "no access"), calls=1),
+    error("404", failed(404, "no such model", code="model_not_found"), calls=1),
+    error("400", failed(400, "bad request"), calls=1),
+    error("nothing, for ever", slow(60, GOOD)),
     mended("nothing once, then good", slow(60, GOOD)),
     Behaviour("good after 1 s", [slow(1, GOOD)], "passed"),
-    broken("half an answer, for ever", cut_off(150, GOOD)),
+    error("half an answer, for ever", cut_off(150, GOOD)),
     mended("half an answer, then good", cut_off(150, GOOD)),
-    broken("headers only", cut_off(0, GOOD)),
-    broken("hangs up, for ever", hung_up()),
+    error("headers only", cut_off(0, GOOD)),
+    error("hangs up, for ever", hung_up()),
     mended("hangs up, then good", hung_up()),
     Behaviour("drips for about 1 s", [dripping(1 / 400, GOOD)], "passed"),
-    broken("drips for minutes", dripping(0.1, GOOD)),
-    broken("a page", Reply(body="<!doctype html><p>Please log in", headers={"Content-Type": "text/html"})),
-    broken("cut JSON", malformed()),
-    broken("empty body", Reply(body="")),
-    broken("bytes", Reply(body=b"\xff\xfe\x00\x80garbage\x00")),
-    broken("not gzip", Reply(body="{}", headers={"Content-Encoding": "gzip"})),
-    *(broken(f"shape: {body!r}", Reply(body=body)) for body in ({}, None, [], "hello")),
-    *(broken(f"shape: choices {each!r}", shaped(choices=each)) for each in (None, [], "none", [{}], [7])),
-    broken("shape: message null", shaped(choices=[{"index": 0, "finish_reason": "stop", "message": None}])),
-    broken("shape: content a number", message(7)),
-    broken("shape: content an object", message(GOLD)),
-    broken("shape: an error with status 200", Reply(body={"error": {"message": "overloaded", "type": "error"}})),
-    broken("shape: nested 100,000 deep", Reply(body="[" * 100_000)),
+    error("drips for minutes", dripping(0.1, GOOD)),
+    error("a page", Reply(body="<!doctype html><p>Please log in", headers={"Content-Type": "text/html"})),
+    error("cut JSON", malformed()),
+    error("empty body", Reply(body="")),
+    error("bytes", Reply(body=b"\xff\xfe\x00\x80garbage\x00")),
+    error("not gzip", Reply(body="{}", headers={"Content-Encoding": "gzip"})),
+    *(error(f"shape: {body!r}", Reply(body=body)) for body in ({}, None, [], "hello")),
+    *(error(f"shape: choices {each!r}", shaped(choices=each)) for each in (None, [], "none", [{}], [7])),
+    error("shape: message null", shaped(choices=[{"index": 0, "finish_reason": "stop", "message": None}])),
+    error("shape: content a number", message(7)),
+    error("shape: content an object", message(GOLD)),
+    error("shape: an error with status 200", Reply(body={"error": {"message": "overloaded", "type": "error"}})),
+    error("shape: nested 100,000 deep", Reply(body="[" * 100_000)),
     Behaviour("shape: no usage", [Reply(body={k: v for k, v in GOOD.body.items() if k != "usage"})], "passed"),
     Behaviour("shape: usage of texts", [shaped(usage=NO_NUMBERS)], "passed error", None, ATTEMPTS),
     bad("context_length", "context length", context_length()),
@@ -148,21 +147,6 @@ def extractor():
     retry = Retry(attempts={ATTEMPTS}, timeout_s={TIMEOUT_S}, first_wait_s=0.05)
     return LitellmExtractor(model="{MODEL}", retry=retry)
 """
-
-
-def run(folder: Path, conftest: str, cases: list[Any], *args: str, reply: Any) -> str:
-    """Run pytest on cases beside a server, and return what it printed."""
-    folder.mkdir(parents=True)
-    (folder / "conftest.py").write_text(conftest)
-    (folder / "all.extract.yaml").write_text(json.dumps({"cases": cases}))
-    with LlmServer() as server:
-        server.otherwise = reply
-        return python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args, **server.env).stdout
-
-
-def python(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
-    how = {"cwd": folder, "env": quiet_env(**env), "capture_output": True, "text": True, "timeout": 900}
-    return subprocess.run([sys.executable, *args], check=False, **how)
 
 
 def wrong_with(wanted: Behaviour, outcome: str, kind: str | None, calls: int, seconds: float) -> str:
@@ -190,9 +174,15 @@ def extractor_rows(folder: Path, behaviours: Sequence[Behaviour]) -> Iterator[tu
         return replies[min(calls[mark], len(replies)) - 1]
 
     cases = [{"id": mark, "text": mark, "schema": SCHEMA, "gold": GOLD} for mark in by_text]
-    printed = run(folder, CONFTEST, cases, "--extract-report=r.jsonl", "--extract-concurrency=1", reply=reply)
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "all.extract.yaml").write_text(json.dumps({"cases": cases}))
+    options = ["-q", "-p", "no:cacheprovider", "--extract-report=r.jsonl", "--extract-concurrency=1"]
+    with LlmServer() as server:
+        server.otherwise = reply
+        how: dict[str, Any] = {"cwd": folder, "env": quiet_env(**server.env), "capture_output": True, "text": True}
+        done = subprocess.run([sys.executable, "-m", "pytest", *options], check=False, timeout=900, **how)
     if not (folder / "r.jsonl").exists():
-        raise SystemExit(f"the run wrote no results:\n{printed}")
+        raise SystemExit(f"the run wrote no results:\n{done.stdout}")
     results = {result.case_id: result for result in read_results(folder / "r.jsonl").results}
     for mark, behaviour in [*by_text.items()][1:]:
         if mark not in results:
@@ -207,40 +197,6 @@ def extractor_rows(folder: Path, behaviours: Sequence[Behaviour]) -> Iterator[tu
         yield behaviour.name, result.outcome, kind or "", calls[mark], f"{result.duration_s:.1f}", problem, why
 
 
-# --- a judge that always says yes
-
-PEOPLE = """
-- {gold: ACME Corporation, extracted: Acme Corp., equal: true}
-- {gold: Bolt, extracted: Nut, equal: false, by: anna}
-- {gold: Berlin, extracted: Munich, equal: false, by: anna}
-- {gold: paid, extracted: unpaid, equal: false, by: bo}
-"""
-ECHO = (
-    "import pytest\n\n@pytest.fixture(scope='session')\ndef extractor():\n    return lambda document: document.text\n"
-)
-
-
-def judge_agreement(folder: Path) -> tuple[bool, str]:
-    """Return whether the audit finds a judge that always says yes, and what it prints."""
-
-    def yes(body: Any) -> Reply:
-        return answer(json.dumps({"answers": [{"id": name, "score": 1, "reason": "same"} for name in asked_of(body)]}))
-
-    pairs = [("ACME Corporation", "Acme Corp."), ("Bolt", "Nut"), ("Berlin", "Munich"), ("paid", "unpaid")]
-    field = {"type": "string", "evaluation_config": "string_semantic"}
-    schema = {"type": "object", "properties": {"name": field}}
-    cases = [
-        {"id": gold, "text": json.dumps({"name": extracted}), "schema": schema, "gold": {"name": gold}}
-        for gold, extracted in pairs
-    ]
-    printed = run(folder, ECHO, cases, f"--extract-judge-model={MODEL}", "--extract-record=once", reply=yes)
-    (folder / "people.yaml").write_text(PEOPLE)
-    agree = "import sys; from pytest_extract.cli import main; sys.exit(main(sys.argv[1:]))"
-    audit = python(folder, "-c", agree, "agree", "people.yaml", "--min-kappa=0.4")
-    found = audit.returncode == 1 and "1 of 4 verdicts agree (25 %)" in audit.stdout and "4 passed" in printed
-    return found, f"{printed}\n{audit.stdout}{audit.stderr}exit status {audit.returncode}"
-
-
 def main(argv: list[str]) -> int:
     parser = parser_of(__name__, __doc__)
     parser.add_argument("--only", metavar="TEXT", help="behaviours whose name has this in it")
@@ -250,12 +206,8 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory() as name:
         put_row(("server", "outcome", "kind", "calls", "wall s", "", "told"), widths)
         wrong = 0
-        for row in extractor_rows(Path(name) / "extractor", chosen):
+        for row in extractor_rows(Path(name), chosen):
             put_row(row, widths)
             wrong += bool(row[5])
         print(f"\n{len(chosen)} cases, {wrong} otherwise than they should be")
-        if args.only is not None:
-            return 1 if wrong else 0
-        found, text = judge_agreement(Path(name) / "judge")
-        print(f"a judge that always says yes: {'found by agree' if found else 'NOT FOUND'}\n{text}")
-    return 1 if wrong or not found else 0
+    return 1 if wrong else 0

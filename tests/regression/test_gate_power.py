@@ -53,24 +53,22 @@ def test_the_comparison_that_is_simulated_is_the_one_that_the_gate_makes():
     assert direct == through
 
 
-def test_the_tables_are_printed(capsys, monkeypatch):
+def test_the_tables_are_told(monkeypatch):
     monkeypatch.setattr(gate_power, "KINDS", {"hard and easy cases": gate_power.Kind(rate=0.8)})
     monkeypatch.setattr(gate_power, "SUITES", {"no noise": gate_power.Kind(rate=1.0)})
-    gate_power.no_change(2, 1, ((5, 3), (6, 3)))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "| no change | gate | confirmed | sign test | mean -2 | McNemar | case perm. |"
-    assert lines[-1].startswith("| hard and easy cases | ")
-    gate_power.every_answer(2, 1, (20,))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith("| suite | cases | runs | stated | none | half of the stated | as stated | ")
-    assert [line.split(" | ")[2] for line in lines[3:]] == ["1 v 1", "3 v 1"]
-    assert all(line.split(" | ")[4] == "100/0/0" and line.endswith(" | 0/0/100 |") for line in lines[3:])
+    head, row = gate_power.no_change(2, 1, ((5, 3), (6, 3)))
+    assert head.splitlines()[0] == "| no change | gate | confirmed | sign test | mean -2 | McNemar | case perm. |"
+    assert row.startswith("| hard and easy cases | ")
+    head, *rows = gate_power.every_answer(2, 1, (20,))
+    assert head.startswith("| suite | cases | runs | stated | none | half of the stated | as stated | ")
+    assert [line.split(" | ")[2] for line in rows] == ["1 v 1", "3 v 1"]
+    assert all(line.split(" | ")[4] == "100/0/0" and line.endswith(" | 0/0/100 |") for line in rows)
 
 
 def test_a_table_replaces_the_one_in_the_manual(tmp_path):
     manual = tmp_path / "page.md"
     manual.write_text("# Page\n<!-- table: changes -->\nold\n<!-- end of table -->\nend\n")
-    gate_power.write_into_manual("power", "\n| new |\n", manual)
+    gate_power.write_into_manual("power", "| new |", manual)
     assert manual.read_text() == "# Page\n<!-- table: changes -->\n| new |\n<!-- end of table -->\nend\n"
     with pytest.raises(SystemExit, match="no place for the table 'answers'"):
         gate_power.write_into_manual("answers", "", manual)

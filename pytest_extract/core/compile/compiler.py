@@ -52,7 +52,7 @@ from pytest_extract.core.schema.annotations import (
     parse_override,
     parse_post,
 )
-from pytest_extract.core.schema.source import Key, too_many_looks
+from pytest_extract.core.schema.source import Key, refuse_endless
 from pytest_extract.core.schema.tree import Conformance, Schema, SchemaNode
 from pytest_extract.core.semantics import DEFAULT, EXTRACT_BENCH, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.transforms import TRANSFORMS
@@ -86,7 +86,6 @@ class Binder:
     judge_mode: JudgeMode
     report: Report
     judges: dict[str, Judge] = field(default_factory=dict)
-    _bound: dict[tuple[str, str, SemanticsName, bool], FieldMetric] = field(default_factory=dict)
     _batches: dict[tuple[str, str], BatchMetric] = field(default_factory=dict)
 
     @cached_property
@@ -100,43 +99,40 @@ class Binder:
 
     def adjusted(self, metrics: Sequence[FieldMetric], annotation: Annotation) -> tuple[FieldMetric, ...]:
         """Return metrics with a configuration's transforms, weight and threshold."""
-        found = [self._transform(use) for use in annotation.transforms or ()]
-        transforms = [transform for transform in found if transform is not None]
+        transforms: list[Transform] = []
+        for use in annotation.transforms or ():
+            named = self._named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
+            if named is not None:
+                transform, is_own = named[0].make(named[1]), use.name in self.extensions.transforms
+                transforms.append(_only_value_errors(transform, use.name) if is_own else transform)
+
+        def transformed(value: Json) -> Json:
+            for transform in transforms:
+                value = transform(value)
+            return value
+
         weight = 1.0 if annotation.weight is None else annotation.weight
         return tuple(
             replace(
                 metric,
                 weight=weight * metric.weight,
                 threshold=metric.threshold if annotation.threshold is None else annotation.threshold,
-                transform=_chain(transforms) if transforms else None,
+                transform=transformed if transforms else None,
             )
             for metric in metrics
         )
 
-    def bind(
-        self,
-        name: str,
-        params: Mapping[str, Json],
-        semantics: SemanticsName | None = None,
-        *,
-        show_defaults: bool = False,
-    ) -> FieldMetric:
-        """Return a metric of checked parameters. `show_defaults`: results show those that are left out too."""
-        semantics = semantics or self.semantics.name
-        key = (name, canonical_json(dict(params)), semantics, show_defaults)
-        if key not in self._bound:
-            metric, likeness = self._metrics[name].bind(params, semantics), None
-            if not show_defaults:
-                metric = replace(metric, params=dict(params))
-            if name in self.extensions.metrics:
-                metric = replace(metric, compare=_never_raising(metric.compare))
-            if metric.judged and not metric.aligns:
-                if self.judge_mode == "llm":
-                    likeness = self._likeness(metric, least=_LEAST_LIKE)
-                else:
-                    metric = self._likeness(metric) if self.judge_mode == "fuzzy" else replace(metric, judged=False)
-            self._bound[key] = FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
-        return self._bound[key]
+    def bind(self, name: str, params: Mapping[str, Json], semantics: SemanticsName | None = None) -> FieldMetric:
+        """Return a metric of checked parameters."""
+        metric, likeness = self._metrics[name].bind(params, semantics or self.semantics.name), None
+        if name in self.extensions.metrics:
+            metric = replace(metric, compare=_never_raising(metric.compare))
+        if metric.judged and not metric.aligns:
+            if self.judge_mode == "llm":
+                likeness = self._likeness(metric, least=_LEAST_LIKE)
+            else:
+                metric = self._likeness(metric) if self.judge_mode == "fuzzy" else replace(metric, judged=False)
+        return FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
 
     def _bind_use(self, use: MetricUse) -> FieldMetric | None:
         if use.preset and use.name in PRESETS:
@@ -160,7 +156,8 @@ class Binder:
                 self.report(f"no judge {judge!r}{nearest(judge, self.extensions.judges)}", use.where)
             elif self.judge_mode == "llm":
                 self.judges[judge] = self.extensions.judges[judge].judge
-        return replace(metric, weight=use.weight)
+        # results show the parameters that a schema names, and of a metric that it does not name all of them
+        return replace(metric, metric=replace(metric.metric, params=dict(use.params)), weight=use.weight)
 
     def _likeness(self, metric: BoundMetric, least: float = 0.0) -> BoundMetric:
         """Return how alike two values are without asking: 1.0 where the judge would not be asked, else by letters.
@@ -182,29 +179,16 @@ class Binder:
             metric, compare=compare, judged=False, key=None, matrix=text_matrix(folded, compare, least=least)
         )
 
-    def _transform(self, use: MetricUse) -> Transform | None:
-        named = self._named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
-        if named is None:
-            return None
-        spec, params = named
-        transform = spec.make(params)
-        return _only_value_errors(transform, use.name) if use.name in self.extensions.transforms else transform
-
     def align(self, use: AlignUse) -> Align | None:
         """Return the alignment that a configuration names."""
-        if use.mode in self.extensions.aligners or use.mode not in ALIGNERS:
-            named_use = MetricUse(name=use.mode, params=use.params, where=use.where)
-            named = self._named_in(self.extensions.aligners, named_use, "aligner", also=ALIGNERS)
+        if use.name in self.extensions.aligners or use.name not in ALIGNERS:
+            named = self._named_in(self.extensions.aligners, use, "aligner", also=ALIGNERS)
             if named is None:
                 return None
             spec, params = named
             return Align(mode="custom", custom=lambda gold, extracted: spec.align(gold, extracted, params))
-        if use.params:
-            self.report(f"aligning by {use.mode} takes no parameters", f"{use.where}/params")
-        if use.key_cutoff is not None and use.mode != "key":
-            self.report("`key_cutoff` has a meaning only when rows are aligned by key", f"{use.where}/key_cutoff")
-        by_fit = use.mode == "hungarian" or (use.mode == "judge" and self.judge_mode != "llm")
-        mode = cast("AlignMode", "best_fit" if by_fit else use.mode)
+        by_fit = use.name == "hungarian" or (use.name == "judge" and self.judge_mode != "llm")
+        mode = cast("AlignMode", "best_fit" if by_fit else use.name)
         return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)
 
     def post_processor(self, use: MetricUse) -> tuple[PostSpec, Mapping[str, Json]] | None:
@@ -226,15 +210,6 @@ class Binder:
         for problem in problems:
             self.report(problem, use.where)
         return None if problems else (spec, with_defaults(use.params, spec.params))
-
-
-def _chain(transforms: Sequence[Transform]) -> Transform:
-    def apply(value: Json) -> Json:
-        for transform in transforms:
-            value = transform(value)
-        return value
-
-    return apply
 
 
 def _only_value_errors(transform: Transform, name: str) -> Transform:
@@ -312,7 +287,16 @@ class Compiler:
         is_eager = self._made <= MOST_EAGER and len(self._open) <= DEEPEST_EAGER
         if key not in self._open and (is_eager or not self.schema.node(key).children()):  # values are compiled at once
             return self._compile_now(key, pattern, field=field)
-        ref = RecursiveRef(lambda: self._compile_late(key, pattern, field=field), pattern, field=field)
+
+        def late() -> Node:
+            with self._lock:
+                kept, self._open = self._open, {}
+                try:
+                    return self._compile_now(key, pattern, field=field)
+                finally:
+                    self._open = kept
+
+        ref = RecursiveRef(late, pattern, field=field)
         self._unopened.append(ref)
         self.patterns.setdefault(pattern, ref)
         return ref
@@ -326,14 +310,6 @@ class Compiler:
             del self._open[key]
         self.patterns[pattern] = node
         return node
-
-    def _compile_late(self, key: Key, pattern: str, *, field: bool) -> Node:
-        with self._lock:
-            kept, self._open = self._open, {}
-            try:
-                return self._compile_now(key, pattern, field=field)
-            finally:
-                self._open = kept
 
     def has_place(self, pattern: str) -> bool:
         """Whether the pattern is a place of the schema; opens recursive places on the way to it."""
@@ -384,7 +360,7 @@ class Compiler:
         types = self._types(schema)
         if types and "array" not in types:
             self.report(f"only an array is aligned, and this is {' or '.join(types)}", align.where)
-        elif align.mode == "key" and schema.items is not None:
+        elif align.name == "key" and schema.items is not None:
             row = self.schema.node(schema.items)
             rows = self._types(row)
             is_described = row.properties and not row.patterns and not row.branches and not self.as_published
@@ -396,7 +372,7 @@ class Compiler:
             if rows and "object" not in rows:
                 wanted = "rows are aligned by key where they are objects"
                 self.report(f"{wanted}; these are {' or '.join(rows)}", align.where)
-        elif align.mode == "key" and types and not self.semantics.default_metrics and not schema.branches:
+        elif align.name == "key" and types and not self.semantics.default_metrics and not schema.branches:
             self.report("rows are aligned by key where `items` says what they are", align.where)
 
     def _types(self, schema: SchemaNode) -> tuple[str, ...]:
@@ -474,11 +450,11 @@ class Compiler:
         Without a type: the metric for whole values of which nothing is known.
         """
         if json_type is None:
-            found = [self.binder.bind("exact", {}, "default", show_defaults=True)]
+            found = [self.binder.bind("exact", {}, "default")]
         else:
             of_format = self.semantics.format_metrics.get(text_format or "") if json_type == "string" else None
             default = of_format or self.semantics.default_metrics.get(json_type)
-            found = [] if default is None else [self.binder.bind(default.name, default.params, show_defaults=True)]
+            found = [] if default is None else [self.binder.bind(default.name, default.params)]
         return self._note_judge(self.binder.adjusted(found, place.annotation))
 
     def _leaf(self, place: _Spot, metrics: tuple[FieldMetric, ...], structure: Node | None = None) -> Leaf | Skip:
@@ -522,7 +498,12 @@ class Compiler:
             keys = [key for key in schema.branches if self._open.get(key) != pattern]
             if not keys:
                 return self._any_value(place)
-            branches = [(self.schema.node(key), self._branch(key, pattern, field=field)) for key in keys]
+            branches = []
+            for key in keys:
+                branch = self.schema.node(key)
+                # a choice in a choice is compiled at once, else a choice could wait for itself
+                make = self._compile_now if branch.branches and key not in self._open else self.compile
+                branches.append((branch, make(key, pattern, field=field)))
             return Union(pattern=pattern, branches=tuple(branches), field=field)
         if not self.semantics.default_metrics:
             return self._default_leaf(place)
@@ -531,12 +512,6 @@ class Compiler:
         options = [schema._replace(types=(name,)) for name in schema.types]
         scored = [(option, self._scored(place._replace(schema=option))) for option in options]
         return Union(pattern=pattern, branches=tuple(scored), field=field)
-
-    def _branch(self, key: Key, pattern: str, *, field: bool) -> Node:
-        """Compile an alternative; a choice in a choice at once, else a choice could wait for itself."""
-        if key not in self._open and self.schema.node(key).branches:
-            return self._compile_now(key, pattern, field=field)
-        return self.compile(key, pattern, field=field)
 
     # --- objects
 
@@ -595,8 +570,8 @@ class Compiler:
             if not rows:
                 return None
             if semantics.default_array_metric is not None and annotation.metrics is None:
-                named = (self.binder.bind(semantics.default_array_metric, {}),)
-                (judging,) = self._note_judge(self.binder.adjusted(named, annotation))
+                use = MetricUse(name=semantics.default_array_metric)
+                (judging,) = self._note_judge(self.binder.metrics(replace(annotation, metrics=(use,))))
         # of a union, the branch that is an array describes the list
         branches = () if schema.types == ("array",) else map(self.schema.node, schema.branches)
         listed = next((branch for branch in branches if branch.types == ("array",)), schema)
@@ -635,7 +610,7 @@ class Compiler:
                 return found
         if is_tuple:
             return Align(mode="position")
-        if judging is None and (named is None or named.mode != "judge"):
+        if judging is None and (named is None or named.name != "judge"):
             scalars = isinstance(items, Leaf | Skip) and not items.skipped
             mode = self.semantics.scalars_array if scalars else self.semantics.objects_array
             return Align(mode="position" if in_place and self.semantics.scalars_array == "multiset" else mode)
@@ -733,9 +708,7 @@ def compile_program(
     `as_published`: results are those of the published system that `semantics` names, also where that leaves out what
     would count here.
     """
-    endless = too_many_looks(schema)
-    if endless is not None:
-        raise endless
+    refuse_endless(schema)
     problems = _Problems()
     problems.add(*misspelled_keys(schema, as_published=as_published))
     tree = Schema(schema)

@@ -187,6 +187,8 @@ class RecursiveRef:
         return self.compile()
 
 
+Choice: TypeAlias = Union | RecursiveRef
+"""What is opened before a value is scored."""
 Node: TypeAlias = Leaf | Skip | Object | Array | Union | RecursiveRef
 
 

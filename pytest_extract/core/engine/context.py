@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, NamedMetric, Node, Program, RecursiveRef, Union
-from pytest_extract.core.results import STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
+from pytest_extract.core.results import STRUCTURE, Answer, FieldResult, Pairing, Question, Status
 from pytest_extract.core.schema.tree import SchemaNode, type_fits
 from pytest_extract.core.values import (
     MISSING,
@@ -38,12 +38,13 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 class OpenArray(NamedTuple):
     """An array whose numbers are worked out when all leaves are decided: a batch metric may still be open.
 
-    number, field: places of its numbers in `ScoringContext.arrays`, and of its own result, if it has one, in `fields`.
+    field: the place of its own result, if it has one, in `ScoringContext.fields`.
     leaves: what `ScoringContext.leaves` keeps of its rows.
     """
 
     array: Array
-    number: int
+    path: Path
+    pairing: Pairing
     field: int | None
     leaves: slice
 
@@ -110,9 +111,8 @@ class ScoringContext:
     known: dict[Hashable, Any] = field(default_factory=dict)
     leaves: list[FieldResult] = field(default_factory=list)
     fields: list[FieldResult] = field(default_factory=list)
-    arrays: list[ArrayResult] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
-    open_arrays: list[OpenArray] = field(default_factory=list)
+    arrays: list[OpenArray] = field(default_factory=list)
     vacuous: list[Path] = field(default_factory=list)
     questions: dict[str, Question] = field(default_factory=dict)
     wrapped: Path | None = None
@@ -132,16 +132,13 @@ class ScoringContext:
         return ScoringContext(*given, depth=self.depth + 1, texts=self.texts, known=self.known)
 
     @cached_property
-    def _ruled(self) -> tuple[str, ...]:
+    def ruled(self) -> tuple[str, ...]:
+        """The patterns of the places that the case itself has rules for."""
         return tuple({_INDEX.sub("[]", place) for places in (self.accept, self.absent_rules) for place in places})
 
     def is_ruled(self, node: Node) -> bool:
         """Whether the case has rules for a place or below it, so that a score depends on where a row stands."""
-        return any(at_or_below(place, node.pattern) for place in self._ruled)
-
-    def is_ruled_itself(self, node: Node) -> bool:
-        """Whether the case has rules for a place, not only for what is below it."""
-        return node.pattern in self._ruled
+        return any(at_or_below(place, node.pattern) for place in self.ruled)
 
     def keep(self, result: FieldResult, node: Node) -> None:
         """Keep a leaf result of a node; outside arrays it is a field result too."""
@@ -167,7 +164,7 @@ class ScoringContext:
             del results[length:]
 
     def _results(self) -> tuple[list[Any], ...]:
-        return self.leaves, self.fields, self.arrays, self.pending, self.open_arrays, self.vacuous
+        return self.leaves, self.fields, self.arrays, self.pending, self.vacuous
 
     def fit(self, leaves: Iterable[FieldResult]) -> Fit:
         """Return the sums over leaves; what is skipped does not count."""

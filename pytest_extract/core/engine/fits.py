@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, RecursiveRef, Skip, Union
+from pytest_extract.core.compile.nodes import Array, Choice, FieldMetric, Leaf, Node, Object, Skip, nodes_at
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present, node_for
 from pytest_extract.core.engine.leaf import finish_batches, metric_score, readings, transformed
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import MISSING, Json, Value, same, same_key, strict_key
+from pytest_extract.core.values import MISSING, Value, same, same_key, strict_key
 
 DEEPEST_TRIAL: Final = 16
 """Lists inside lists whose rows are tried; deeper ones are compared as one value."""
@@ -115,7 +115,7 @@ def _is_regular(run: ScoringContext, node: Node, value: Value) -> bool:
     """Whether metrics alone score a value of gold, or it is an object whose properties say all, or is not there."""
     if isinstance(node, Leaf):
         return node.has_only_checks and _fits(node, value)
-    if not isinstance(node, Object) or node.checks or node.groups or run.is_ruled_itself(node):
+    if not isinstance(node, Object) or node.checks or node.groups or node.pattern in run.ruled:
         return False
     if not is_present(value):
         return True
@@ -196,22 +196,17 @@ def _add_metric(
     else:
         (golds, rows), (others, columns) = (_distinct(side, _strict) for side in (gold, extracted))
         table = np.zeros((len(golds) + 1, len(others) + 1))  # the last are MISSING
-        if golds and others:
-            table[:-1, :-1] = _compare_all(metric, golds, others)
+        if golds and others and metric.matrix is not None:
+            table[:-1, :-1] = metric.matrix(golds, others)
+        elif golds and others:
+            found = np.array([[metric_score(metric, one, other) for other in others] for one in golds])
+            # a project's own metric may give anything
+            table[:-1, :-1] = np.where((found >= 0.0) & (found <= 1.0), found, 0.0)
         _add_cells(scores, rows, columns, table, weight)
     there, here = (np.array([value is not MISSING for value in side]) for side in (gold, extracted))
     if there.all() and here.all():
         return weight
     return np.where(np.logical_and.outer(there, here), weight, np.not_equal.outer(there, here) * one_sided)
-
-
-def _compare_all(metric: BoundMetric, gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
-    import numpy as np
-
-    if metric.matrix is not None:
-        return metric.matrix(gold, extracted)
-    scores = np.array([[metric_score(metric, one, other) for other in extracted] for one in gold])
-    return np.where((scores >= 0.0) & (scores <= 1.0), scores, 0.0)  # a project's own metric may give anything
 
 
 def _add_distinct(run: ScoringContext, node: Node, values: Columns, scores: Any) -> tuple[Any, bool]:
@@ -229,7 +224,13 @@ def _add_distinct(run: ScoringContext, node: Node, values: Columns, scores: Any)
     else:
         table, weights = np.zeros((2, len(golds), len(others)))
         is_open, are_exact = np.ones(table.shape, bool), True
-        for own, rows in _by_node(run, node, gold):
+        nodes: dict[int, tuple[Node, list[int]]] = {}  # what scores values of gold, with the places that need no walk
+        for a, value in enumerate(gold if not isinstance(node, Array) else ()):
+            if is_present(value):
+                own = node_for(run, node, value)
+                if isinstance(own, Array) or _is_regular(run, own, value):
+                    nodes.setdefault(id(own), (own, []))[1].append(a)
+        for own, rows in nodes.values():
             columns = [
                 b for b, value in enumerate(extracted) if not isinstance(own, Object) or _is_regular(run, own, value)
             ]
@@ -242,17 +243,6 @@ def _add_distinct(run: ScoringContext, node: Node, values: Columns, scores: Any)
         table[a, b], weights[a, b], _ = pair_fit(run, node, gold[a], extracted[b], places[a] if is_ruled else ())
     _add_cells(scores, ours, theirs, table)
     return weights[np.ix_(ours, theirs)], are_exact
-
-
-def _by_node(run: ScoringContext, node: Node, gold: Sequence[Value]) -> Iterator[tuple[Node, list[int]]]:
-    """Yield the nodes that score values of gold, with the places of those that need no walk."""
-    nodes: dict[int, tuple[Node, list[int]]] = {}
-    for place, value in enumerate(gold if not isinstance(node, Array) else ()):
-        if is_present(value):
-            own = node_for(run, node, value)
-            if isinstance(own, Array) or _is_regular(run, own, value):
-                nodes.setdefault(id(own), (own, []))[1].append(place)
-    yield from nodes.values()
 
 
 def _add_cells(scores: Any, ours: Sequence[int], theirs: Sequence[int], table: Any, weight: float = 1.0) -> None:
@@ -284,34 +274,18 @@ def _compare_leaves(run: ScoringContext, array: Array, lists: Columns) -> tuple[
     """Return bounds of how well lists fit by their leaves, whatever rows these stand in, and where there are none."""
     import numpy as np
 
-    bags = [
-        [_bag(run, array, value, of_gold=of_gold) for value in side]
-        for side, of_gold in ((lists.gold, True), (lists.extracted, False))
-    ]
-    leaves = [[bag.leaves for bag in side] for side in bags]
-    sizes = [np.array([bag.size for bag in side]) for side in bags]
+    def bag(value: Value, *, of_gold: bool) -> Any:
+        """Return what leaves share where they match -> their weight; and the sum of their weights, as `_fill` says."""
+        key = "bag", id(array), run.content(value), of_gold
+        if key not in run.known:
+            leaves: dict[Hashable, float] = defaultdict(float)
+            run.known[key] = leaves, _fill(run, leaves, array, value, of_gold=of_gold)
+        return run.known[key]
+
+    bags = [bag(value, of_gold=True) for value in lists.gold], [bag(value, of_gold=False) for value in lists.extracted]
+    leaves = [[each[0] for each in side] for side in bags]
+    sizes = [np.array([each[1] for each in side]) for side in bags]
     return common_weights(*leaves), np.maximum.outer(*sizes), np.isnan(np.add.outer(*sizes))
-
-
-class _Bag(NamedTuple):
-    """The leaves of a list, whatever rows they stand in, for bounds of how well it fits another one.
-
-    leaves: their weight by what they share where they match. size: the sum of their weights, or less; NaN where the
-    leaves are not known: another type, metrics on containers, too many alternatives.
-    """
-
-    leaves: dict[Hashable, float]
-    size: float
-
-
-def _bag(run: ScoringContext, array: Array, value: Value, *, of_gold: bool) -> _Bag:
-    key = "bag", id(array), run.content(value), of_gold
-    if key not in run.known:
-        leaves: dict[Hashable, float] = defaultdict(float)
-        size = _fill(run, leaves, array, value, of_gold=of_gold)
-        run.known[key] = _Bag(leaves, size)
-    found: _Bag = run.known[key]
-    return found
 
 
 def _fill(
@@ -324,8 +298,9 @@ def _fill(
     depth: int = 0,
     ways: int = 1,
 ) -> float:
-    """Put the leaves of a value in, and return what they weigh.
+    """Put the leaves of a value in, and return what they weigh, or less.
 
+    NaN where they are not known: another type, metrics on containers, too many alternatives.
     A value of the output stands there once for each alternative that may score it: which one does, gold says.
     `ways`: how many alternatives those around the value make together.
     """
@@ -335,8 +310,11 @@ def _fill(
 
     if value is MISSING or value is None or isinstance(node, Skip):
         return 0.0
-    if isinstance(node, Union | RecursiveRef) or (isinstance(node, Leaf) and node.by_type is not None):
-        nodes = [node_for(run, node, value)] if of_gold else [*_opened(node)]
+    if isinstance(node, Choice) or (isinstance(node, Leaf) and node.by_type is not None):
+        if of_gold:
+            nodes = [node_for(run, node, value)]
+        else:
+            nodes = [*node.by_type.values()] if isinstance(node, Leaf) and node.by_type else [*nodes_at(node, ())]
         if ways * len(nodes) > _MOST_WAYS:
             return math.nan
         sizes = [below(inner, value, len(nodes)) for inner in nodes]
@@ -362,16 +340,3 @@ def _fill(
             leaves[id(node), name, same_key(item)] += 1
             size += 1
     return size
-
-
-def _opened(node: Node) -> Iterator[Node]:
-    """Yield the nodes of which one scores a value."""
-    if isinstance(node, RecursiveRef):
-        yield from _opened(node.node)
-    elif isinstance(node, Union):
-        for _, branch in node.branches:
-            yield from _opened(branch)
-    elif isinstance(node, Leaf) and node.by_type is not None:
-        yield from node.by_type.values()
-    else:
-        yield node

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Final
 
-from pytest_extract.core.compile.nodes import FieldMetric, Leaf, NamedMetric, Node, Object, Skip
+from pytest_extract.core.compile.nodes import Align, FieldMetric, Leaf, NamedMetric, Node, Object, Skip
 from pytest_extract.core.engine.context import (
     NO_ANSWER,
     NoAnswer,
@@ -21,7 +21,7 @@ from pytest_extract.core.engine.context import (
 )
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.metrics.base import BoundMetric, Broken
-from pytest_extract.core.results import JudgeAnswer, Question, Status
+from pytest_extract.core.results import Answer, JudgeAnswer, Question, Status
 from pytest_extract.core.schema.tree import type_fits
 from pytest_extract.core.values import (
     CONTAINERS,
@@ -110,20 +110,28 @@ def _score(
         return check.likeness.compare(gold, extracted), None
     if metric.compare(gold, extracted) == 1.0:
         return 1.0, None
-    question = Question(
-        kind="equal",
-        path=FieldPath(path),
-        gold=gold,
-        extracted=extracted,
-        instructions=metric.instructions,
-        judge=metric.judge,
-        options=metric.options,
-    )
-    answer = run.ask(question)
+    answer = asked(run, metric, gold, extracted, path)
     if isinstance(answer, JudgeAnswer):
         told: Any = answer.reason or None  # the judge is the user's
         return answer.score, told if told is None or isinstance(told, str) else short_repr(told)
     return None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
+
+
+def asked(
+    run: ScoringContext, about: BoundMetric | Align, gold: Json, extracted: Json, path: Path
+) -> Answer | NoAnswer:
+    """Return what a judge answers about two values or, to align them, two lists; or why it does not."""
+    question = Question(
+        kind="align" if isinstance(about, Align) else "equal",
+        path=FieldPath(path),
+        gold=gold,
+        extracted=extracted,
+        instructions=about.instructions,
+        metrics=about.metrics if isinstance(about, Align) else {},
+        judge=about.judge,
+        options=about.options,
+    )
+    return run.ask(question)
 
 
 def metric_score(metric: BoundMetric, gold: Json, extracted: Json) -> float:

@@ -8,27 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.fits import Columns, pair_fit, shares
-from pytest_extract.core.engine.leaf import agree, readings, transformed
-from pytest_extract.core.results import Alignment, Pairing, Question
+from pytest_extract.core.engine.leaf import agree, asked, readings, transformed
+from pytest_extract.core.results import Alignment, Pairing
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import (
-    MISSING,
-    FieldPath,
-    Json,
-    Value,
-    canonical_json,
-    copied,
-    path_below,
-    strict_key,
-    text_key,
-)
+from pytest_extract.core.values import MISSING, Json, Value, canonical_json, copied, path_below, strict_key, text_key
 from pytest_extract.errors import ConfigError
 
+_Key: TypeAlias = tuple[Hashable, ...]
+"""The parts of a row's key."""
 _ROUNDING: Final = 1e-12
 _MOST_COMPARED: Final = 20_000**2
 """So many scores of two rows each, and the assignment's copy of them, take 6 GiB of memory."""
@@ -105,94 +97,15 @@ def by_position(height: int, width: int) -> Pairing:
     return paired([(i, i) for i in range(min(height, width))], height, width)
 
 
-def by_key(
-    gold: Sequence[Hashable | None],
-    extracted: Sequence[Hashable | None],
-    fit: Callable[[Sequence[int], Sequence[int]], Pairing] | None,
-    *,
-    cutoff: float | None = None,
-) -> Pairing:
-    """Pair elements with equal keys; with a cutoff, then those whose keys are similar enough.
-
-    Keys are paired first, so that the summed similarity is highest, and then the elements of each two keys: `fit`
-    pairs them, by their places, where there are several on a side; what it leaves over is paired in its order, for
-    elements of one key belong together. Those without a usable key (`None`) are paired as `fit` says and no further.
-    Without `fit`, the first element of a key counts and all others are left over (struct-extract-eval, `key_field`).
-    `extra` holds first the elements whose key nobody asked for, then those with a repeated or unusable key.
-
-    Similarity is 1 - edits / length of the longer text (Levenshtein), after casefold; of a composite key the mean over
-    its parts. A part that is no text must be equal, and no part may be below `cutoff`.
-    """
-    wanted, offered = _places(gold), _places(extracted)
-    partners = {key: key for key in wanted if key in offered}
-    if cutoff is not None:
-        partners |= _similar_keys(wanted.keys() - offered.keys(), offered.keys() - wanted.keys(), cutoff)
-    pairs: list[tuple[int, int]] = []
-    for key, partner in partners.items():
-        rows, columns = wanted[key], offered[partner]
-        if fit is None or len(rows) == len(columns) == 1:
-            pairs.append((rows[0], columns[0]))
-        else:
-            found = fit(rows, columns)
-            pairs += [*found.pairs, *zip(found.missing, found.extra, strict=False)]
-    unusable = [[place for place, key in enumerate(keys) if key is None] for keys in (gold, extracted)]
-    if fit is not None and all(unusable):
-        pairs += fit(*unusable).pairs
-    plain = paired(pairs, len(gold), len(extracted))
-    first = {places[0] for places in offered.values()}
-    return plain._replace(extra=tuple(sorted(plain.extra, key=lambda place: place not in first)))
-
-
-def _places(keys: Sequence[Hashable | None]) -> dict[Hashable, list[int]]:
-    places: dict[Hashable, list[int]] = {}
-    for place, key in enumerate(keys):
-        if key is not None:
-            places.setdefault(key, []).append(place)
-    return places
-
-
-def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: float) -> dict[Hashable, Hashable]:
-    """Pair the most similar keys, none with a part too far off; sorted, so that the order of rows decides no tie."""
-    from rapidfuzz.distance import Levenshtein
-
-    def similarity(wanted: Sequence[Hashable], offered: Sequence[Hashable]) -> float:
-        total = 0.0
-        for one, other in zip(wanted, offered, strict=True):
-            if isinstance(one, str) and isinstance(other, str):
-                score = Levenshtein.normalized_similarity(one, other, score_cutoff=cutoff)
-            else:
-                score = float(one == other)
-            if not score:
-                return 0.0
-            total += score
-        return total / len(wanted)
-
-    rows, columns = (sorted(keys, key=lambda key: str([*_parts(key)])) for keys in (ours, theirs))
-    sides = [[_parts(key) for key in keys] for keys in (rows, columns)]
-    scores = [[similarity(one, other) for other in sides[1]] for one in sides[0]]
-    return {rows[i]: columns[j] for i, j in assign(scores) if scores[i][j] > 0}
-
-
-def _parts(key: Hashable) -> tuple[Hashable, ...]:
-    parts = key if isinstance(key, tuple) else (key,)
-    return tuple(part.casefold() if isinstance(part, str) else part for part in parts)
-
-
 def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Json], Hashable] = strict_key) -> Pairing:
-    """Pair equal elements in order of appearance, whatever their order; the rest is left over.
+    """Pair equal elements in order, whatever their order; the rest is left over. `key` says what is equal.
 
-    `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
+    Where a side has more of them, those with one in their own place come first.
     """
-    sides = [[(type(own), own) for own in map(key, values)] for values in (gold, extracted)]
-    return pair_equal(*sides)
-
-
-def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairing:
-    """Pair equal elements in order; where a side has more of them, those with one in their own place come first."""
     sides: dict[Hashable, tuple[list[int], list[int]]] = {}
     for side, values in enumerate((gold, extracted)):
         for place, value in enumerate(values):
-            sides.setdefault(value, ([], []))[side].append(place)
+            sides.setdefault(key(value), ([], []))[side].append(place)
     pairs: list[tuple[int, int]] = []
     for ours, theirs in sides.values():
         few = min(len(ours), len(theirs))
@@ -202,14 +115,13 @@ def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairi
     return paired(pairs, len(gold), len(extracted))
 
 
-def best_fit(
-    run: ScoringContext, node: Node, gold: Sequence[Json], extracted: Sequence[Json], places: Sequence[Path]
-) -> Pairing:
-    """Pair rows that one node scores; `places`: where those of gold stand. Rows of score 0 are left over.
+def best_fit(run: ScoringContext, node: Node, lists: Columns, ours: Sequence[int], theirs: Sequence[int]) -> Pairing:
+    """Pair rows that one node scores, some of two lists, in their order. Rows of score 0 are left over.
 
     Under struct-extract-eval the assignment chooses among all pairs, whatever is equal, as published.
     """
-    height, width, is_ruled = len(gold), len(extracted), run.is_ruled(node)
+    gold, extracted, places = values = lists.some(ours, theirs)
+    is_ruled = run.is_ruled(node)
 
     def fit(a: int, b: int) -> float:
         i, j = rows[a], columns[b]
@@ -218,13 +130,13 @@ def best_fit(
     check = _single_check(node)
     is_equality = check is not None and _is_keyed(check) and not is_ruled
     if run.f1 and not is_equality:
-        equal_rows = Pairing((), (*range(height),), (*range(width),))
+        pairs, rows, columns = Pairing((), (*range(len(gold)),), (*range(len(extracted)),))
     else:
-        equal_rows = pair_equal(*([row_key(run, node, row) for row in side] for side in (gold, extracted)))
-    pairs, rows, columns = equal_rows
-    if not rows or not columns or is_equality:
-        return equal_rows
-    if len(rows) == len(columns) == 1:  # the usual mistake takes no matrix
+        pairs, rows, columns = multiset(gold, extracted, lambda row: row_key(run, node, row))
+    found: list[tuple[int, int]] = []
+    if is_equality or not rows or not columns:
+        pass
+    elif len(rows) == len(columns) == 1:  # the usual mistake takes no matrix
         found = [(0, 0)] if fit(0, 0) > 0.0 else []
     elif (count := len(rows) * len(columns)) > _MOST_COMPARED:
         raise ConfigError(
@@ -232,9 +144,12 @@ def best_fit(
             f"to compare each two of them takes {16 * count >> 30:,} GiB of memory: align them by key or by position"
         )
     else:
-        scores, are_exact = shares(run, node, Columns(gold, extracted, places).some(rows, columns))
+        scores, are_exact = shares(run, node, values.some(rows, columns))
         found = fitting_pairs(scores, None if are_exact else fit, None if run.f1 else (rows, columns))
-    return paired([*pairs, *((rows[a], columns[b]) for a, b in found)], height, width)
+    pairs, missing, extra = paired([*pairs, *((rows[a], columns[b]) for a, b in found)], len(gold), len(extracted))
+    return Pairing(
+        tuple((ours[i], theirs[j]) for i, j in pairs), tuple(ours[i] for i in missing), tuple(theirs[j] for j in extra)
+    )
 
 
 def _single_check(node: Node) -> FieldMetric | None:
@@ -276,27 +191,36 @@ def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
 
 def pair_rows(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | str:
     """Pair the rows of two lists; a text says why they cannot be."""
-    match array.align.mode:
-        case "position":
-            return by_position(len(gold), len(extracted))
-        case "key":
-            return _by_key(run, array, gold, extracted, path)
-        case "multiset":
-            return _by_value(run, array.items, gold, extracted, path)
-        case "custom":
-            return _custom(array, gold, extracted)
-        case "judge" if not run.depth:
-            return _by_judge(run, array, gold, extracted, path)
-        case "judge" | "best_fit":
-            return best_fit(run, array.items, gold, extracted, [(*path, i) for i in range(len(gold))])
+    if array.align.mode == "position":
+        return by_position(len(gold), len(extracted))
+    if array.align.custom is not None:
+        try:
+            pairs = [(int(i), int(j)) for i, j in array.align.custom(copied(gold), copied(extracted))]
+        except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+            return f"the aligner broke: {type(error).__name__}: {error}"
+        return _checked(pairs, len(gold), len(extracted), "aligner")
+    if array.align.mode == "judge" and not run.depth:
+        return _by_judge(run, array, gold, extracted, path)
+    lists = Columns(gold, extracted, [(*path, i) for i in range(len(gold))])
+    if array.align.mode == "key":
+        return _by_key(run, array, lists)
+    if array.align.mode == "multiset":
+        return _by_value(run, array.items, lists)
+    return best_fit(run, array.items, lists, range(len(gold)), range(len(extracted)))
 
 
 # --- by key
 
 
-def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing:
-    """Pair by key, and rows of the same key by best fit; under struct-extract-eval the first row of a key counts."""
-    names, cutoff = array.align.key, array.align.key_cutoff
+def _by_key(run: ScoringContext, array: Array, lists: Columns) -> Pairing:
+    """Pair rows with equal keys; with a cutoff, then those whose keys are similar enough.
+
+    Keys are paired first, and then the rows of each two keys: by best fit where there are several on a side, and what
+    that leaves over in its order, for rows of one key belong together. Those without a usable key (`None`) are paired
+    by best fit and no further. Under struct-extract-eval the first row of a key counts and all others are left over.
+    `extra` holds first the rows whose key nobody asked for, then those with a repeated or unusable key.
+    """
+    (gold, extracted, places), names, cutoff = lists, array.align.key, array.align.key_cutoff
     is_raw = cutoff is None and run.program.semantics.repeated_keys == "first"
     nodes = array.items.properties if isinstance(array.items, Object) and not is_raw else {}
     checks = {name: _single_check(node) for name, node in nodes.items() if name in names}
@@ -315,74 +239,109 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
         [_joined(part(name, row.get(name)) for name in names) if type(row) is dict else None for row in side]
         for side in (gold, extracted)
     )
-    offered = {*theirs} - {None}
+    offered = _places(theirs)
     for i, key in enumerate(ours if run.accept else ()):
         if key is not None and key not in offered:  # a further right key that a row has
             choices = []
             for name, own in zip(names, key, strict=True):
-                allowed = readings(run, path_below(array.items.pattern, name), (*path, i, name))
+                allowed = readings(run, path_below(array.items.pattern, name), (*places[i], name))
                 choices.append([own, *(part(name, each) for each in allowed)])
             keys = map(_joined, product(*choices))
             ours[i] = next((other for other in keys if other in offered), key)
-    if is_raw:
-        return by_key(ours, theirs, None)
 
     def fit(rows: Sequence[int], columns: Sequence[int]) -> Pairing:
-        # sorted by what they hold, so that their order decides no tie
+        """Pair rows by best fit, sorted by what they hold, so that their order decides no tie."""
         own = sorted(rows, key=lambda row: canonical_json(gold[row]))
         other = sorted(columns, key=lambda column: canonical_json(extracted[column]))
-        places = [(*path, i) for i in own]
-        found = best_fit(run, array.items, [gold[i] for i in own], [extracted[j] for j in other], places)
-        return Pairing(
-            tuple((own[i], other[j]) for i, j in found.pairs),
-            tuple(own[i] for i in found.missing),
-            tuple(other[j] for j in found.extra),
-        )
+        return best_fit(run, array.items, lists, own, other)
 
-    return by_key(ours, theirs, fit, cutoff=cutoff)
+    wanted = _places(ours)
+    partners = {key: key for key in wanted if key in offered}
+    if cutoff is not None:
+        partners |= _similar_keys(wanted.keys() - offered.keys(), offered.keys() - wanted.keys(), cutoff)
+    pairs: list[tuple[int, int]] = []
+    for key, partner in partners.items():
+        rows, columns = wanted[key], offered[partner]
+        if is_raw or len(rows) == len(columns) == 1:
+            pairs.append((rows[0], columns[0]))
+        else:
+            found = fit(rows, columns)
+            pairs += [*found.pairs, *zip(found.missing, found.extra, strict=False)]
+    unusable = [[place for place, key in enumerate(keys) if key is None] for keys in (ours, theirs)]
+    if not is_raw and all(unusable):
+        pairs += fit(*unusable).pairs
+    plain = paired(pairs, len(gold), len(extracted))
+    first = {columns[0] for columns in offered.values()}
+    return plain._replace(extra=tuple(sorted(plain.extra, key=lambda place: place not in first)))
 
 
-def _joined(parts: Iterable[Hashable | None]) -> tuple[Hashable, ...] | None:
+def _places(keys: Sequence[_Key | None]) -> dict[_Key, list[int]]:
+    places: dict[_Key, list[int]] = {}
+    for place, key in enumerate(keys):
+        if key is not None:
+            places.setdefault(key, []).append(place)
+    return places
+
+
+def _joined(parts: Iterable[Hashable | None]) -> _Key | None:
     key = tuple(parts)
     return None if None in key else key
+
+
+def _similar_keys(ours: Iterable[_Key], theirs: Iterable[_Key], cutoff: float) -> dict[_Key, _Key]:
+    """Pair the most similar keys, so that the summed similarity is highest; sorted, so that no order of rows matters.
+
+    Similarity is 1 - edits / length of the longer text (Levenshtein), after casefold; of a composite key the mean over
+    its parts. A part that is no text must be equal, and no part may be below `cutoff`.
+    """
+    from rapidfuzz.distance import Levenshtein
+
+    def similarity(wanted: Sequence[Hashable], offered: Sequence[Hashable]) -> float:
+        total = 0.0
+        for one, other in zip(wanted, offered, strict=True):
+            if isinstance(one, str) and isinstance(other, str):
+                score = Levenshtein.normalized_similarity(one, other, score_cutoff=cutoff)
+            else:
+                score = float(one == other)
+            if not score:
+                return 0.0
+            total += score
+        return total / len(wanted)
+
+    def folded(key: _Key) -> list[Hashable]:
+        return [part.casefold() if isinstance(part, str) else part for part in key]
+
+    rows, columns = (sorted(keys, key=lambda key: str(folded(key))) for keys in (ours, theirs))
+    sides = [[folded(key) for key in keys] for keys in (rows, columns)]
+    scores = [[similarity(one, other) for other in sides[1]] for one in sides[0]]
+    return {rows[i]: columns[j] for i, j in assign(scores) if scores[i][j] > 0}
 
 
 # --- by value
 
 
-def _by_value(run: ScoringContext, items: Node, gold: list[Json], extracted: list[Json], path: Path) -> Pairing:
+def _by_value(run: ScoringContext, items: Node, lists: Columns) -> Pairing:
     """Pair values that match, equal ones first; without a judge, none that do not."""
-    check, found = _single_check(items), multiset(gold, extracted)
-    left, right = [gold[i] for i in found.missing], [extracted[j] for j in found.extra]
+    gold, extracted, places = lists
+    check, (pairs, rows, columns) = _single_check(items), multiset(gold, extracted)
     if check is None:  # values of any type: those that their own types find equal
-        more = multiset(left, right, text_key).pairs
+        found = multiset([gold[i] for i in rows], [extracted[j] for j in columns], text_key).pairs
+        more = [(rows[a], columns[b]) for a, b in found]
     else:
-        places = [(*path, i) for i in found.missing]
-        more = tuple(
+        more = [
             (i, j)
-            for i, j in best_fit(run, items, left, right, places).pairs
+            for i, j in best_fit(run, items, lists, rows, columns).pairs
             if check.metric.judged
-            or any(agree(check, one, right[j]) for one in (left[i], *readings(run, items.pattern, places[i])))
-        )
-    pairs = [*found.pairs, *((found.missing[i], found.extra[j]) for i, j in more)]
-    return paired(pairs, len(gold), len(extracted))
+            or any(agree(check, one, extracted[j]) for one in (gold[i], *readings(run, items.pattern, places[i])))
+        ]
+    return paired([*pairs, *more], len(gold), len(extracted))
 
 
 # --- as others say
 
 
-def _custom(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | str:
-    """Pair by a project's aligner; what raises, or pairs a row twice, breaks the array."""
-    if array.align.custom is None:
-        return "no aligner"
-    try:
-        pairs = [(int(i), int(j)) for i, j in array.align.custom(copied(gold), copied(extracted))]
-    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
-        return f"the aligner broke: {type(error).__name__}: {error}"
-    return _checked(pairs, len(gold), len(extracted), "aligner")
-
-
 def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int, who: str) -> Pairing | str:
+    """Return the pairing that others say; one that pairs a row twice breaks the array."""
     inside = all(0 <= i < height and 0 <= j < width for i, j in pairs)
     once = len({i for i, _ in pairs}) == len(pairs) == len({j for _, j in pairs})
     return paired(pairs, height, width) if inside and once else f"the {who} paired a row twice, or one not there"
@@ -393,17 +352,7 @@ def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: li
     same = multiset(gold, extracted, canonical_json)
     if not gold or not extracted or not (same.missing or same.extra):
         return same
-    question = Question(
-        kind="align",
-        path=FieldPath(path),
-        gold=gold,
-        extracted=extracted,
-        instructions=array.align.instructions,
-        metrics=array.align.metrics,
-        judge=array.align.judge,
-        options=array.align.options,
-    )
-    answer = run.ask(question)
+    answer = asked(run, array.align, gold, extracted, path)
     if not isinstance(answer, Alignment):
         return answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
     return _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted), "judge")

@@ -34,20 +34,8 @@ from pytest_extract.core.engine.leaf import (
     walk_skip,
 )
 from pytest_extract.core.engine.pairing import pair_rows, paired
-from pytest_extract.core.extensions import PostSpec, Transformed
 from pytest_extract.core.results import STRUCTURE, ArrayResult, FieldResult, Question, Status
-from pytest_extract.core.values import (
-    MISSING,
-    FieldPath,
-    Json,
-    Step,
-    Value,
-    Values,
-    a_type,
-    as_place,
-    path_below,
-    same,
-)
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, Value, Values, a_type, as_place, path_below, same
 
 EMPTY: Final[dict[str, Json]] = {}
 
@@ -329,8 +317,7 @@ def _score_rows(place: _Place) -> None:
     _score_left_over(place, pairing.extra, Status.HALLUCINATION)
     if not run.depth:  # its numbers, and its own result, are worked out at the end
         field = len(run.fields) if array.result is not None and array.field else None
-        run.open_arrays.append(OpenArray(array, len(run.arrays), field, slice(first, len(run.leaves))))
-        run.arrays.append(ArrayResult(as_place(path), *pairing, 1.0, 1.0, 1.0))
+        run.arrays.append(OpenArray(array, path, pairing, field, slice(first, len(run.leaves))))
         place.keep_result(Status.JUDGE_ERROR, 0.0)
 
 
@@ -349,26 +336,27 @@ def _score_left_over(place: _Place, indices: Sequence[int], status: Status) -> N
 # --- numbers and the array's own result
 
 
-def finish_arrays(run: ScoringContext) -> None:
-    """Work out the numbers of all arrays, and the results of those that have one."""
-    for one in run.open_arrays:
-        found = run.arrays[one.number]
-        depth, height, width = len(found.path), *(len(found.pairs) + len(left) for left in (found.missing, found.extra))
-        rows: dict[Step, list[FieldResult]] = {row: [] for row, _ in found.pairs}
+def finish_arrays(run: ScoringContext) -> tuple[ArrayResult, ...]:
+    """Return the numbers of all arrays; work out the own results of those that have one."""
+    arrays = []
+    for one in run.arrays:
+        depth, (pairs, missing, extra) = len(one.path), one.pairing
+        height, width = len(pairs) + len(missing), len(pairs) + len(extra)
+        rows: dict[Step, list[FieldResult]] = {row: [] for row, _ in pairs}
         for leaf in run.leaves[one.leaves]:
             if len(leaf.path) > depth and leaf.path[depth] in rows:
                 rows[leaf.path[depth]].append(leaf)
         total = fsum(run.fit(leaves).share for leaves in rows.values())
-        found = run.arrays[one.number] = found._replace(
-            precision=total / width if width else 1.0,
-            recall=total / height if height else 1.0,
-            f1=2 * total / (height + width) if height + width else 1.0,
-        )
+        precision, recall = total / width if width else 1.0, total / height if height else 1.0
+        f1 = 2 * total / (height + width) if height + width else 1.0
+        found = ArrayResult(as_place(one.path), pairs, missing, extra, precision, recall, f1)
+        arrays.append(found)
         if one.field is not None and one.array.result is not None:
             status, score, reason = _result_of(run, one.array.result, found, [*rows.values()])
             run.fields[one.field] = run.fields[one.field]._replace(
                 status=status, score=score, passed=status is Status.MATCH, reason=reason
             )
+    return tuple(arrays)
 
 
 def _result_of(
@@ -430,17 +418,20 @@ def score_values(
     run = ScoringContext(program, walk, answers, rules, unanswered)
     walk(run, program.root, gold, extracted, (), None)
     finish_batches(run)
-    finish_arrays(run)
+    arrays = finish_arrays(run)
     fields, leaves = tuple(run.fields), tuple(run.leaves)
     if program.post_processors:
         fields, leaves = post_process(program, fields, leaves)
-    return Scored(fields, leaves, tuple(run.arrays), run.questions, len(run.vacuous))
+    return Scored(fields, leaves, arrays, run.questions, len(run.vacuous))
 
 
 def post_process(
     program: Program, fields: tuple[FieldResult, ...], leaves: tuple[FieldResult, ...]
 ) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
-    """Return field and leaf results as the post-processors leave them; field results that are leaves follow."""
+    """Return field and leaf results as the post-processors leave them; field results that are leaves follow.
+
+    One that raises, or gives other than a result for each, breaks all of the fields.
+    """
 
     def values_as_compared(result: FieldResult) -> Values:
         if result.metric == STRUCTURE:
@@ -452,28 +443,20 @@ def post_process(
         return values if check is None else transformed(check, *values)[0]
 
     changed: Sequence[FieldResult] = leaves
-    for post_processor in program.post_processors:
-        changed = _run(post_processor, changed, values_as_compared)
+    for spec, params in program.post_processors:
+        try:
+            given = {id(value) for result in changed for value in (result.gold, result.extracted)}
+            found = [_checked_result(result, given) for result in spec.process(changed, params, values_as_compared)]
+            problem = "" if len(found) == len(changed) else f"it gave {len(found)} results for {len(changed)}"
+        except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+            found, problem = [], f"{type(error).__name__}: {error}"
+        if problem:
+            reason = f"the post-processor {spec.name!r} broke: {problem}"
+            broken: dict[str, Any] = {"status": Status.JUDGE_ERROR, "score": 0.0, "passed": False, "reason": reason}
+            found = [each if each.status is Status.SKIPPED else each._replace(**broken) for each in changed]
+        changed = found
     by_id = {id(old): new for old, new in zip(leaves, changed, strict=True)}
     return tuple(by_id.get(id(field), field) for field in fields), tuple(changed)
-
-
-def _run(
-    post_processor: tuple[PostSpec, Mapping[str, Json]], results: Sequence[FieldResult], transformed: Transformed
-) -> list[FieldResult]:
-    """Run one post-processor; one that raises, or gives other than a result for each, breaks all of the fields."""
-    spec, params = post_processor
-    try:
-        given = {id(value) for result in results for value in (result.gold, result.extracted)}
-        found = [_checked_result(result, given) for result in spec.process(results, params, transformed)]
-        if len(found) == len(results):
-            return found
-        problem = f"it gave {len(found)} results for {len(results)}"
-    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
-        problem = f"{type(error).__name__}: {error}"
-    reason = f"the post-processor {spec.name!r} broke: {problem}"
-    broken: dict[str, Any] = {"status": Status.JUDGE_ERROR, "score": 0.0, "passed": False, "reason": reason}
-    return [result if result.status is Status.SKIPPED else result._replace(**broken) for result in results]
 
 
 def _checked_result(result: FieldResult, given: Container[int]) -> FieldResult:

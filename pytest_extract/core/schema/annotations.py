@@ -36,14 +36,11 @@ class MetricUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlignUse:
-    """How an array is aligned: `mode` is one of `ALIGNERS` or the name of a custom aligner."""
+class AlignUse(MetricUse):
+    """How an array is aligned: `name` is one of `ALIGNERS` or that of a custom aligner."""
 
-    mode: str
     key: tuple[str, ...] = ()
     key_cutoff: float | None = None
-    params: Mapping[str, Json] = field(default_factory=dict)
-    where: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +125,10 @@ def _parse_form(value: Json, dialect: Dialect, where: str, report: Report) -> An
     _report_unknown_keys(value, ("metrics", *metric_keys, "align", "key", "key_cutoff", *readers), where, report)
     found = _read(value, readers, where, report)
     if value.get("align") is not None or "key" in value or "key_cutoff" in value:
-        found["align"] = _parse_align_key(value, where, report)
+        align = value.get("align", "key")
+        if isinstance(align, str):
+            align = {"by": align} | {key: value[key] for key in ("key", "key_cutoff") if key in value}
+        found["align"] = _parse_align(align, f"{where}/align" if "align" in value else where, report)
     own = {key: value[key] for key in metric_keys if key in value}
     listed = value.get("metrics")
     if own and listed is not None:
@@ -148,9 +148,8 @@ def _parse_metrics(
     entries: Sequence[tuple[Json, str]], keys: tuple[str, ...], report: Report, *, preset: bool = False
 ) -> tuple[MetricUse, ...]:
     """Read metrics, each with its place; the first of `keys` names one."""
-    found: dict[
-        str, MetricUse
-    ] = {}  # the published program keys results by metric: of one named twice, the last counts
+    # the published program keys results by metric: of one named twice, the last counts
+    found: dict[str, MetricUse] = {}
     for entry, where in entries:
         if not isinstance(entry, dict):
             report(f"a metric must be a mapping with `{keys[0]}`, not {_value_text(entry)}", where)
@@ -165,14 +164,6 @@ def _parse_metrics(
         weight = 1.0 if weight is None else weight
         found[name] = MetricUse(name=name, params=params, weight=weight, preset=preset, where=where)
     return tuple(found.values())
-
-
-def _parse_align_key(config: Mapping[str, Json], where: str, report: Report) -> AlignUse | None:
-    """Read `align: name`, with `key` and `key_cutoff` beside it, or `align: {by: name, ...}`."""
-    value = config.get("align", "key")
-    if isinstance(value, str):
-        value = {"by": value} | {key: config[key] for key in ("key", "key_cutoff") if key in config}
-    return _parse_align(value, f"{where}/align" if "align" in config else where, report)
 
 
 # --- single settings
@@ -193,11 +184,12 @@ def _parse_align(value: Json, where: str, report: Report, by: str = "by") -> Ali
     if mode == "key" and key is None:
         report("aligning by key needs `key`: the property, or properties, that name a row", where)
         return None
-    if mode in ALIGNERS and mode != "key" and key is not None:
-        report(f"`key` has no meaning when rows are aligned by {mode}", f"{where}/key")
+    for name in ("key", "key_cutoff", "params") if mode in ALIGNERS else ():
+        if value.get(name) not in (None, {}) and (mode != "key" or name == "params"):
+            report(f"`{name}` has no meaning when rows are aligned by {mode}", f"{where}/{name}")
     cutoff = _parse_share(value.get("key_cutoff"), f"{where}/key_cutoff", report)
     params = _parse_mapping(value.get("params"), f"{where}/params", report) or {}
-    return AlignUse(mode=mode, key=tuple(keys or ()), key_cutoff=cutoff, params=params, where=where)
+    return AlignUse(name=mode, key=tuple(keys or ()), key_cutoff=cutoff, params=params, where=where)
 
 
 def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
@@ -205,7 +197,7 @@ def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
         by, ordered = value.get("match_by", ""), value.get("ordered", False)
         if ordered is True or (by is None and ordered is False):
             _report_unknown_keys(value, ("ordered", "match_by", "key", "key_cutoff", "params"), where, report)
-            return AlignUse(mode="position", where=where)
+            return AlignUse(name="position", where=where)
         if ordered is not False:
             _report_value("true or false", ordered, f"{where}/ordered", report)
         value = {name: own for name, own in value.items() if name != "ordered"}
@@ -243,35 +235,29 @@ def _parse_named_use(value: Json, where: str, report: Report) -> MetricUse | Non
 
 
 _Reader: TypeAlias = Callable[[Json, str, Report], Any]
-_KINDS: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "a mapping": lambda value: isinstance(value, dict),
-    "a number >= 0": lambda value: type(value) in NUMBERS and 0 <= value <= _HUGE,
-    "a number from 0 to 1": lambda value: type(value) in NUMBERS and 0 <= value <= 1,
-    "absent or value": lambda value: value in ("absent", "value"),
-    "true or false": lambda value: isinstance(value, bool),
-}
 
 
-def _kind(wanted: str) -> _Reader:
+def _kind(wanted: str, fits: Callable[[Any], bool]) -> _Reader:
     """Return what reads a value of a kind; null leaves the setting open."""
 
     def read(value: Json, where: str, report: Report) -> Any:
-        if value is None or _KINDS[wanted](value):
+        if value is None or fits(value):
             return float(value) if type(value) is int else value
         return _report_value(wanted, value, where, report)
 
     return read
 
 
-_parse_mapping, _parse_share = _kind("a mapping"), _kind("a number from 0 to 1")
-_parse_weight = _kind("a number >= 0")
+_parse_mapping = _kind("a mapping", lambda value: isinstance(value, dict))
+_parse_share = _kind("a number from 0 to 1", lambda value: type(value) in NUMBERS and 0 <= value <= 1)
+_parse_weight = _kind("a number >= 0", lambda value: type(value) in NUMBERS and 0 <= value <= _HUGE)
 _Readers: TypeAlias = Mapping[str, tuple[str, _Reader]]
 """Key -> the field of `Annotation` that it sets, and what reads its value."""
 _SHARED: Final[_Readers] = {
     "transform": ("transforms", _parse_transforms),
     "threshold": ("threshold", _parse_share),
-    "skip": ("skip", _kind("true or false")),
-    "nulls": ("nulls", _kind("absent or value")),
+    "skip": ("skip", _kind("true or false", lambda value: isinstance(value, bool))),
+    "nulls": ("nulls", _kind("absent or value", lambda value: value in ("absent", "value"))),
     "post": ("post", parse_post),
 }
 _WEIGHT: Final = ("weight", _parse_weight)
@@ -394,12 +380,8 @@ def _keyword_meant(key: str, value: Json) -> str:
         shortest = min(len(folded(key)), len(folded(known)))
         allowed = 2 if shortest > _SHORT else 1 if shortest > 2 else 0
         number = OSA.distance(folded(key), folded(known))  # a swap of two letters is one edit
-        if number <= allowed and _may_hold(known, value):
+        holds = value if isinstance(value, list) else [value]
+        fits = all(name in _TYPES for name in holds) if known == "type" else isinstance(value, _HOLDS[known])
+        if number <= allowed and fits:
             edits[known] = number
     return "" if key[:1] == "x" and key[1:] in _HOLDS else min(edits, key=edits.__getitem__, default="")
-
-
-def _may_hold(known: str, value: Json) -> bool:
-    if known == "type":
-        return all(name in _TYPES for name in (value if isinstance(value, list) else [value]))
-    return isinstance(value, _HOLDS[known])

@@ -20,6 +20,8 @@ _TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "obj
 _OBJECT_KEYWORDS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
 _ARRAY_KEYWORDS: Final = frozenset({"items", "prefixItems", "additionalItems"})
 _BESIDE_BRANCHES: Final = frozenset({"type", "required", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS})
+_SILENT: Final = frozenset({"required", "title", "description", "not", "$comment", "minProperties", "maxProperties"})
+"""Keywords of a branch that describes no value, and only demands keys of what is described beside it."""
 _UNIONS: Final = ("anyOf", "oneOf")
 _CLOSING: Final = ("additionalProperties", "unevaluatedProperties")
 MOST_NODES: Final = 20_000
@@ -173,22 +175,20 @@ class Schema:
 
     def _annotation(self, layers: tuple[RefLayer, ...]) -> Annotation | None:
         """Return the nearest layer's configuration, completed by the layers behind it."""
-        merged: Annotation | None = None
-        for layer in reversed(layers):
-            if layer.pointer not in self._annotations:
-                self._annotations[layer.pointer] = self._parse(layer)
-            own = self._annotations[layer.pointer]
-            merged = own.over(merged) if own is not None else merged
-        return merged
 
-    def _parse(self, layer: RefLayer) -> Annotation | None:
         def report(message: str, where: str) -> None:
             self.problems.append(SchemaError(message, pointer=where))
 
-        if RULES_KEYWORD in layer.schema and layer.pointer:
-            message = f"`{RULES_KEYWORD}` holds for the whole document: it stands at the root only"
-            report(message, f"{layer.pointer}/{RULES_KEYWORD}")
-        return parse_annotation(layer.schema, layer.pointer, report)
+        merged: Annotation | None = None
+        for pointer, schema, _ in reversed(layers):
+            if pointer not in self._annotations:
+                if RULES_KEYWORD in schema and pointer:
+                    message = f"`{RULES_KEYWORD}` holds for the whole document: it stands at the root only"
+                    report(message, f"{pointer}/{RULES_KEYWORD}")
+                self._annotations[pointer] = parse_annotation(schema, pointer, report)
+            own = self._annotations[pointer]
+            merged = own.over(merged) if own is not None else merged
+        return merged
 
     def _branches(self, layers: tuple[RefLayer, ...]) -> tuple[list[Key], bool]:
         """Return the keys of the alternatives that are not null, and whether null is one."""
@@ -196,22 +196,17 @@ class Schema:
             for keyword in () if layer.bare else _UNIONS:
                 listed = layer.schema.get(keyword)
                 if isinstance(listed, list) and listed:
-                    keys = [(Ref(f"{layer.pointer}/{keyword}/{index}"),) for index in range(len(listed))]
-                    kept = [key for key in keys if not self._is_null(key)]
-                    return [key for key in kept if self._says_something(key)], len(kept) < len(keys)
+                    has_null = False
+                    kept: list[Key] = []
+                    for index in range(len(listed)):
+                        key = (Ref(f"{layer.pointer}/{keyword}/{index}"),)
+                        own = self._source.expand(key).layers
+                        if _json_types(own, _values(own)) == ((), True):
+                            has_null = True
+                        elif not own or any(each.schema.keys() - _SILENT for each in own):
+                            kept.append(key)
+                    return kept, has_null
         return [], False
-
-    def _is_null(self, key: Key) -> bool:
-        layers = self._source.expand(key).layers
-        values = _values(layers)
-        types, null = _json_types(layers, values)
-        return null and not types
-
-    def _says_something(self, key: Key) -> bool:
-        """Whether a branch describes a value, and does not only demand keys of what is described beside it."""
-        silent = {"required", "title", "description", "not", "$comment", "minProperties", "maxProperties"}
-        layers = self._source.expand(key).layers
-        return not layers or any(set(layer.schema) - silent for layer in layers)
 
 
 def _without_unions(layers: tuple[RefLayer, ...]) -> Key:
@@ -327,23 +322,21 @@ class Conformance:
             type(value) is type(one) and (isinstance(one, CONTAINERS) or value == one) for one in node.values
         ):
             return False
+        below: list[tuple[Key | None, Json]] = []
         if isinstance(value, dict):
-            has_all = node.required <= value.keys()
-            return has_all and all(self._key_fits(node, name, item, depth + 1, known) for name, item in value.items())
-        if isinstance(value, list):
-            rows = [(node.child(index), item) for index, item in enumerate(value)]
-            return all(key is None or self._fits(self._schema.node(key), row, depth + 1, known) for key, row in rows)
-        return True
-
-    def _key_fits(self, node: SchemaNode, name: str, item: Json, depth: int, known: _Known) -> bool:
-        keys: list[Key] = [key for pattern, key in node.patterns if pattern.search(name)]
-        if name in node.properties:
-            keys.append(node.properties[name])
-        if not keys and isinstance(node.additional, tuple):
-            keys.append(node.additional)
-        if not keys:
-            return node.additional is not False
-        return all(self._fits(self._schema.node(key), item, depth, known) for key in keys)
+            if not node.required <= value.keys():
+                return False
+            for name, item in value.items():
+                keys = [key for pattern, key in node.patterns if pattern.search(name)]
+                keys += [node.properties[name]] if name in node.properties else []
+                if not keys and node.additional is False:
+                    return False
+                if not keys and isinstance(node.additional, tuple):
+                    keys = [node.additional]
+                below += ((key, item) for key in keys)
+        elif isinstance(value, list):
+            below += ((node.child(index), item) for index, item in enumerate(value))
+        return all(key is None or self._fits(self._schema.node(key), item, depth + 1, known) for key, item in below)
 
 
 def type_fits(types: Collection[str], value: Json) -> bool:

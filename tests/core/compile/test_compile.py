@@ -377,12 +377,6 @@ def test_a_schema_that_holds_more_than_json_compiles():
     assert told(scored(obj(a={"type": Text("string")}), {"a": "x"}, {"a": "x"}).leaves) == "a match"
 
 
-def test_leaves_of_one_metric_share_it():
-    fuzzy = metric("string_fuzzy", params={"threshold": 0.9})
-    patterns = compile_program(obj(a=fuzzy, b=fuzzy)).patterns
-    assert patterns["a"].checks[0].metric is patterns["b"].checks[0].metric
-
-
 # --- `format` picks the metric of a text that names none, under our own semantics only
 
 

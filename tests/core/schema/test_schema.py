@@ -55,11 +55,8 @@ PART = {**TEXT, "x-eval-metric": "fuzzy"}
 @pytest.mark.parametrize(
     "schema",
     [
-        {**obj(), "x-eval-metric": 1},
-        obj(a=PART),
-        array(PART),
-        {**obj(), "$defs": {"never used": PART}},
-        {"anyOf": [NUMBER, PART]},
+        *(obj() | {"x-eval-metric": 1}, obj(a=PART), array(PART)),
+        *(obj() | {"$defs": {"never used": PART}}, {"anyOf": [NUMBER, PART]}),
     ],
 )
 def test_every_unknown_annotation_is_a_mistake_wherever_it_stands(schema):
@@ -81,10 +78,7 @@ def test_all_slips_are_told_at_once_with_other_mistakes():
 
 
 DATA = {
-    "properties": {
-        "type": "object",
-        "properties": {"itmes": TEXT, "requird": TEXT, "x-eval-metric": TEXT, "typ": TEXT},
-    },
+    "properties": obj(**{"itmes": TEXT, "requird": TEXT, "x-eval-metric": TEXT, "typ": TEXT}),
     "patterns": {"type": "object", "patternProperties": {"enun": TEXT}},
     "definitions": {"type": "object", "$defs": {"itmes": TEXT}, "definitions": {"typ": TEXT}},
     "constant": {"const": {"properteis": 1}},
@@ -186,11 +180,7 @@ TYPES = {
     "only-null": ({"type": "null"}, (), True),
     "anything": ({}, (), False),
     "single-branch": ({"anyOf": [TEXT]}, ("string",), False),
-    "demanding-branches": (
-        {"type": "object", "properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
-        ("object",),
-        False,
-    ),
+    "demanding-branches": (obj(a={}) | {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, ("object",), False),
     "not-a-type": ({"type": "strnig"}, (), False),
 }
 
@@ -209,18 +199,13 @@ def test_branches_that_differ_are_a_choice():
     assert [list(found.node(branch).properties) for branch in node.branches] == [["a", "k"], ["b", "k"]]
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"items": [TEXT, INTEGER], "additionalItems": {"type": "boolean"}},
-        {"prefixItems": [TEXT, INTEGER], "items": {"type": "boolean"}},
-    ],
-)
-def test_places_of_tuples_in_old_and_new_drafts(schema):
-    found = Schema(schema)
-    node = found.node(found.root)
-    types = [found.node(key).types for key in (*node.prefix, node.items)]
-    assert types == [("string",), ("integer",), ("boolean",)]
+def test_places_of_tuples_in_old_and_new_drafts():
+    flag = {"type": "boolean"}
+    for schema in (array([TEXT, INTEGER], additionalItems=flag), array(flag, prefixItems=[TEXT, INTEGER])):
+        found = Schema(schema)
+        node = found.node(found.root)
+        types = [found.node(key).types for key in (*node.prefix, node.items)]
+        assert types == [("string",), ("integer",), ("boolean",)]
 
 
 ODD = [True, False, {"properties": 5}, {"type": 3}, {"required": "a"}, {"items": 7}, {"anyOf": {}}, {"$ref": 9}]
@@ -231,6 +216,7 @@ def test_odd_schemas_are_read(schema):
     assert len(list(Schema(schema).walk())) >= 1
 
 
+CLOSED = {**obj(), "additionalProperties": False}
 FITS = {
     "integer": (INTEGER, 3.0, True),
     "no-integer": (INTEGER, 3.5, False),
@@ -239,13 +225,9 @@ FITS = {
     "required": ({"type": "object", "required": ["a"]}, {}, False),
     "constant": ({"properties": {"k": {"const": "a"}}}, {"k": "b"}, False),
     "true-is-not-1": ({"const": 1}, True, False),
-    "closed": ({"type": "object", "properties": {}, "additionalProperties": False}, {"x": 1}, False),
+    "closed": (CLOSED, {"x": 1}, False),
     "further": ({"type": "object", "additionalProperties": TEXT}, {"x": 1}, False),
-    "pattern": (
-        {"type": "object", "patternProperties": {"^x": INTEGER}, "additionalProperties": False},
-        {"xy": 1},
-        True,
-    ),
+    "pattern": ({**CLOSED, "patternProperties": {"^x": INTEGER}}, {"xy": 1}, True),
     "items": ({"type": "array", "items": TEXT}, ["a", 1], False),
     "nested-choice": ({"anyOf": [TEXT, {"type": "array"}]}, [1], True),
 }

@@ -127,7 +127,7 @@ def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     for leaf in wrong[: None if args.all else _MOST_ROWS]:
         path = shorten(safe(str(leaf.path)), _PATH_WIDTH)
         values = f"gold {show(leaf.gold, 40)}  extracted {show(leaf.extracted, 40)}"
-        lines.append(f"  {path:<{_PATH_WIDTH}}  {leaf.metric:<18} {leaf.status:<13} {values}")
+        lines.append(f"  {path:<{_PATH_WIDTH}}  {leaf.metric:<18} {leaf.status.text:<13} {values}")
     return lines
 
 

@@ -14,20 +14,16 @@ from typing import Any, NamedTuple
 
 from pytest_extract.core.results import FieldResult, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import Json
+from pytest_extract.core.words import Word
 
 
-class Outcome(StrEnum):
+class Outcome(Word):
     """The outcomes that stay apart everywhere: wrong (failed), error, and not run."""
 
     PASSED = "passed"
     FAILED = "failed"
     ERROR = "error"
     NOT_RUN = "not_run"
-
-    @property
-    def text(self) -> str:
-        """The outcome as people read it."""
-        return self.replace("_", " ")
 
 
 class Origin(StrEnum):

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, at_or_below, canonical_json, text_digest
+from pytest_extract.core.words import Word
 
 Corners: TypeAlias = tuple[float, float, float, float]
 """Left, top, right, bottom, from the top left corner of a page."""
@@ -43,8 +44,11 @@ Metadata: TypeAlias = Mapping[FieldPath, FieldMetadata]
 """Metadata by the place of the value in the output; that of an object or array counts for values inside without own."""
 
 
-class Status(StrEnum):
-    """Outcome of one comparison (struct-extract-eval's statuses, and our `judge_error`)."""
+class Status(Word):
+    """Outcome of one comparison (struct-extract-eval's statuses, and our `judge_error`).
+
+    People read *missing* for an omission and *invented* for a hallucination.
+    """
 
     MATCH = "match"
     MISMATCH = "mismatch"
@@ -52,6 +56,11 @@ class Status(StrEnum):
     HALLUCINATION = "hallucination"
     SKIPPED = "skipped"
     JUDGE_ERROR = "judge_error"
+
+    @property
+    def text(self) -> str:
+        """The status as people read it."""
+        return {"omission": "missing", "hallucination": "invented"}.get(self, super().text)
 
 
 SCORED: Final = frozenset({Status.MATCH, Status.MISMATCH})
@@ -274,7 +283,7 @@ class NamedMistake(NamedTuple):
     text: str
 
 
-class RuleStatus(StrEnum):
+class RuleStatus(Word):
     """Outcome of a rule across fields in one output.
 
     unchecked: the output lacks a value that the rule needs and gold has, or holds one that it cannot compute with.

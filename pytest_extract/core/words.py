@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from pytest_extract.core.values import nearly
+
+
+class Word(StrEnum):
+    """Words of results files and tables; `text` is what people read for one."""
+
+    @property
+    def text(self) -> str:
+        """The word without underscores."""
+        return self.replace("_", " ")
 
 
 def number_text(value: float) -> str:

@@ -68,7 +68,7 @@ _RATES: Final = (
     Column("on valid", percent),
 )
 _STATUSES: Final = ("match", "mismatch", "omission", "hallucination", "undecided")
-_STATUS_HEADS: Final = ("match", "mism.", "omit.", "halluc.", "undec.")
+_STATUS_HEADS: Final = ("match", "mismatch", "missing", "invented", "undecided")
 _VALUES: Final = (
     Column("values", _count),
     Column("right", percent),

@@ -208,7 +208,7 @@ def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping
     width = options.width
     shown = bad[: options.most]
     items = [finding.result for finding in shown]
-    heads = [[safe_prose(str(item.path)), safe_prose(metric_label(item)), item.status] for item in items]
+    heads = [[safe_prose(str(item.path)), safe_prose(metric_label(item)), item.status.text] for item in items]
     columns = [max(map(text_width, column)) for column in zip(*heads, strict=True)]
     if sum(columns) + len(columns) * len(_GAP.text) > width:
         columns = [0] * len(columns)

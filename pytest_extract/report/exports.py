@@ -20,6 +20,7 @@ from pytest_extract.cases.edit import gold_lines_of
 from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension, tag_text
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
+from pytest_extract.core.results import Status
 from pytest_extract.core.values import MISSING, Json, Missing, text_digest
 from pytest_extract.core.words import first_of, plural
 from pytest_extract.report.findings import finding_text, findings_of, metric_label, split_known
@@ -184,12 +185,12 @@ def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
     if spent.calls > spent.unpriced:
         found.append(("cost_usd", f"{spent.cost_usd:.6f}"))
     found += [(f"tag.{name}", tag_text(result.tags, name)) for name in result.tags]
-    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    verdicts: dict[str, Counter[Status]] = defaultdict(Counter)
     for score in read_scores(result):
         for leaf in score.leaves:
             verdicts[leaf.pattern or "$"][leaf.status] += 1
     for pattern, counts in islice(verdicts.items(), MOST_PROPERTIES):
-        verdict = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+        verdict = ", ".join(f"{count} {status.text}" for status, count in counts.most_common())
         found.append((f"field.{pattern}", verdict))
     if (left := len(verdicts) - MOST_PROPERTIES) > 0:
         found.append(("fields_left_out", str(left)))

@@ -178,9 +178,8 @@ def _join_items(findings: Sequence[Finding]) -> list[Finding]:
 def _joined(group: Sequence[Finding]) -> Finding:
     """Return a finding that shows the first item, and tells how many there are and where."""
     first = group[0]
-    side = "missing" if first.result.status is Status.OMISSION else "invented"
     places = listed([str((each.result.matched or each.result.path)[-1]) for each in group])
-    note = f"{len(group):,} items {side}: {places}"
+    note = f"{len(group):,} items {first.result.status.text}: {places}"
     return first._replace(note=note, stands_for=sum(each.stands_for for each in group))
 
 
@@ -203,7 +202,7 @@ def finding_text(finding: Finding, width: int) -> str:
     item = finding.result
     sides = (("gold", item.gold), ("extracted", item.extracted))
     values = (f"{name} {show(value, width)}" for name, value in sides if value is not MISSING)
-    return ", ".join(filter(None, (item.status, *values, finding.note, mistake_text(finding))))
+    return ", ".join(filter(None, (item.status.text, *values, finding.note, mistake_text(finding))))
 
 
 def passing_known_failures(results: Sequence[FieldResult], known: Sequence[str]) -> list[str]:
@@ -265,11 +264,10 @@ def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding:
     result = _whole(members, place, kind)._replace(**{"gold" if missing else "extracted": value})
     if first.matched is not None and len(first.matched) >= len(place):
         result = result._replace(matched=FieldPath(first.matched[: len(place)]))
-    what = f"whole {kind} missing" if missing else f"invented {kind}"
     size, noun = len(members), "field"
     if kind == "array":
         size, noun = len(value), "row" if isinstance(value[0], dict | list) else "value"
-    return Finding(result, f"{what}, {plural(size, noun)}", len(members))
+    return Finding(result, f"whole {kind}, {plural(size, noun)}", len(members))
 
 
 def _reordered_rows(results: Sequence[FieldResult]) -> dict[Path, Finding]:

@@ -50,8 +50,8 @@ def read_scores(result: CaseResult) -> list[ScoreRecord]:
 class PatternCounts:
     """Leaf results of one field pattern over all cases, by status and by variant; `lost`: the sum of 1 - score."""
 
-    statuses: Counter[str] = field(default_factory=Counter)
-    variants: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    statuses: Counter[Status] = field(default_factory=Counter)
+    variants: dict[str, Counter[Status]] = field(default_factory=lambda: defaultdict(Counter))
     cases: set[str] = field(default_factory=set)
     lost: float = 0.0
 
@@ -71,12 +71,12 @@ class PatternCounts:
     @property
     def total(self) -> int:
         """Results that failed or matched."""
-        return self.wrong + self.statuses["match"]
+        return self.wrong + self.statuses[Status.MATCH]
 
 
 def failed_text(tally: PatternCounts) -> str:
-    """Count the failures of a field by their status: `2 mismatch, 1 omission`."""
-    return ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
+    """Count the failures of a field by their status: `2 mismatch, 1 missing`."""
+    return ", ".join(f"{count:,} {status.text}" for status, count in tally.statuses.most_common() if status in FAILED)
 
 
 def worst_patterns(found: Mapping[str, PatternCounts]) -> list[tuple[str, PatternCounts]]:
@@ -384,7 +384,7 @@ def worst_fields_table(bad: Sequence[tuple[str, PatternCounts]], variants: Seque
     return Table(("field", *wrong, "cases", "how"), rows)
 
 
-def _wrong_text(statuses: Counter[str]) -> str:
+def _wrong_text(statuses: Counter[Status]) -> str:
     found = PatternCounts(statuses)
     return f"{found.wrong:,} of {found.total:,} ({percent(found.wrong / found.total)})" if found.total else "-"
 
@@ -433,7 +433,7 @@ def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int)
     for name, found in rules.items():
         bad = [nodeid for status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) for nodeid in found.get(status, ())]
         if bad or RuleStatus.HELD not in found:
-            counts = ", ".join(f"{str(status).replace('_', ' ')} in {len(where):,}" for status, where in found.items())
+            counts = ", ".join(f"{status.text} in {len(where):,}" for status, where in found.items())
             cases = listed([*dict.fromkeys(map(_case_name, bad))])
             text = f"rule {name}: {counts} of {plural(sum(map(len, found.values())), 'output')}"
             lines += prose(f"{text} ({cases})" if cases else text, "warn", indent=0, width=width)

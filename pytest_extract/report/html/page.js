@@ -445,7 +445,7 @@ function attemptParts(attempt) {
 }
 
 function fieldCard(field) {
-  const tone = field.s === "judge_error" ? "warn" : "bad";
+  const tone = field.s === "judge error" ? "warn" : "bad";
   const places = [...(field.eg ?? []), ...(field.ex ?? [])];
   const item = make("li", { class: "f", tabindex: 0, "data-path": field.p },
     make("div", { class: "fh" },

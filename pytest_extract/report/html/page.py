@@ -383,7 +383,7 @@ def case_data(
 
 def mistakes_of(result: CaseResult) -> set[str]:
     """Return what the filter of mistakes knows of a case: the statuses of failing fields and the kinds of mistakes."""
-    statuses = {item.status.value for score in result.scores for item in score.leaves if item.status in FAILED}
+    statuses = {item.status.text for score in result.scores for item in score.leaves if item.status in FAILED}
     return statuses | {kind.replace("_", " ") for score in result.scores for kind in mistake_kinds(score)}
 
 
@@ -548,7 +548,7 @@ def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
         "gates": [
             *([f"{gate.name} gate", message(gate.why)] for gate in score.gates.failed),
             *(
-                [f"rule, {str(rule.status).replace('_', ' ')}", message(f"{rule.name}: {rule.message}")]
+                [f"rule, {rule.status.text}", message(f"{rule.name}: {rule.message}")]
                 for rule in score.rules
                 if rule.status is not RuleStatus.HELD
             ),
@@ -582,7 +582,7 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
     sides = {side: text for side, text, _ in diff.shown_values(item, VALUE_WIDTH)}
     data: dict[str, Json] = {
         "p": short_name(str(item.path)),
-        "s": str(item.status),
+        "s": item.status.text,
         "m": short_name(metric_label(item)),
         "n": [
             [span.text if span.style == "plain" else [span.text, span.style] for span in note]
@@ -647,7 +647,7 @@ def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]]
         cells: dict[str, Json] = {}
         for item in items:
             sides = [None if side is MISSING else show(side, _CELL_WIDTH) for side in (item.gold, item.extracted)]
-            cells[str(FieldPath(item.path[size:]))] = [str(item.status), *sides]
+            cells[str(FieldPath(item.path[size:]))] = [item.status.text, *sides]
         rows.append([None if index < 0 else index, None if is_missing else other, [*map(cells.get, columns)]])
     left_out = ((total - len(rows), "more row"), (len(names) - len(columns), "further field"))
     notes = ", ".join(plural(count, noun) for count, noun in left_out if count > 0)

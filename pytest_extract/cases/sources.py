@@ -493,17 +493,19 @@ def read_text(path: Path, most: int = MOST_BYTES, *, streams: bool = False) -> s
 
 
 def source_lines(path: Path) -> Iterator[tuple[int, SourceFile | CaseFileError]]:
-    """Yield number and content of each line of a JSONL file that is not blank, or why there is none.
+    """Return number and content of each line of a JSONL file that is not blank, or why there is none.
 
     Raises CaseFileError for no file.
     """
-    data = _read_bytes(path, MOST_BULK_BYTES)
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.strip():
-            try:
-                yield number, parse_source(path, _decoded(path, line, number), "json", number)
-            except CaseFileError as error:
-                yield number, error
+    lines = enumerate(_read_bytes(path, MOST_BULK_BYTES).split(b"\n"), start=1)
+    return ((number, _source_line(path, number, line)) for number, line in lines if line.strip())
+
+
+def _source_line(path: Path, number: int, line: bytes) -> SourceFile | CaseFileError:
+    try:
+        return parse_source(path, _decoded(path, line, number), "json", number)
+    except CaseFileError as error:
+        return error
 
 
 def _read_bytes(path: Path, most: int, *, streams: bool = False) -> bytes:

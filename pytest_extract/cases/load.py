@@ -199,14 +199,13 @@ class _Loader:
             self._file.tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
             return
         lines = self._file.read("dataset", value, lambda place: source_lines(Path(place)))
-        number = 0
-        for number, line in lines or ():
-            if isinstance(line, CaseFileError):
-                self._file.mistakes.append(mistake_in(line))
-            else:
-                self._file.mistakes += line.mistakes
-                yield from self._case(KeyLayer(line, (), line.value), f"{self._name}-{number}", number)
-        if lines is not None and not number:
+        line = None
+        for line in lines or ():
+            self._file.mistakes += line.mistakes
+            if all(mistake.steps for mistake in line.mistakes):
+                own, number = KeyLayer(line, (), line.value), line.first_line
+                yield from self._case(own, f"{self._name}-{number}", number)
+        if lines is not None and line is None:
             message = f"`dataset`: {value} has no line; a dataset is JSONL with at least one case, an object a line"
             self._file.tell(message, "dataset")
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.cases.edit import review_name
 from pytest_extract.cases.model import (
     DOCUMENT_FORMS,
     FILE_KEYS,
     NOTHING,
+    URL,
     Case,
     CaseSettings,
     KeyLayer,
@@ -41,7 +42,6 @@ from pytest_extract.cases.sources import (
     errors_of,
     is_file,
     mistake_in,
-    no_file,
     path_and_pointer,
     path_from,
     pointer_advice,
@@ -56,15 +56,13 @@ from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import find_uncompared
 from pytest_extract.core.validate import Validator, Violation
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step, json_type, replaced, usual, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.documents.altered import Alteration
-
-T = TypeVar("T")
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
 _MAGIC = re.compile(r"[*?\[]")
@@ -132,28 +130,28 @@ def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
         source = read_source(path, "yaml")
     except CaseFileError as error:
         return LoadedFile(path, (), (error,))
-    loader = _Loader(source, SchemaCache() if cache is None else cache)
-    cases = tuple(loader.load())
-    return LoadedFile(path, cases, errors_of(loader.mistakes, path))
+    file = CaseSettings(KeyLayer(source, (), source.value), None, source.value, mistakes=[*source.mistakes])
+    cases = tuple(_Loader(file, SchemaCache() if cache is None else cache).load())
+    return LoadedFile(path, cases, errors_of(file.mistakes, path))
 
 
 class _Loader:
-    """Loads one case file."""
+    """Loads one case file, and tells every mistake in its keys and in those of its cases."""
 
-    def __init__(self, source: SourceFile, cache: SchemaCache) -> None:
-        self.mistakes = [*source.mistakes]
-        self._source = source
-        self._name = case_name(source.path)
+    def __init__(self, file: CaseSettings, cache: SchemaCache) -> None:
+        self._file = file
+        self._source = file.own.source
+        self._name = case_name(self._source.path)
         self._cache = cache
         self._defaults: KeyLayer | None = None
         self._ids: dict[str, tuple[int, Steps]] = {}
 
     def load(self) -> Iterator[Case]:
-        """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
+        """Yield the cases of the file; all mistakes are told when the iteration is over."""
         root = self._source.value
         if not isinstance(root, dict):
             found = "an empty file" if root is None else json_type(root)
-            self._tell(f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
+            self._file.tell(f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
             return
         if root.get("defaults") is not None:
             self._defaults = self._read_defaults(root["defaults"])
@@ -164,9 +162,9 @@ class _Loader:
         forms = [key for key in ("cases", "dataset") if key in root]
         for key in root.keys() - {*FILE_KEYS} if forms else ():
             hint = "; put it under `defaults`" if key in case_keys() else nearest(key, FILE_KEYS)
-            self._tell(f"{key!r} cannot stand beside `{forms[0]}`{hint}", key, on_key=True)
+            self._file.tell(f"{key!r} cannot stand beside `{forms[0]}`{hint}", key, on_key=True)
         if len(forms) > 1:
-            self._tell("has both `cases` and `dataset`; keep one", "dataset", on_key=True)
+            self._file.tell("has both `cases` and `dataset`; keep one", "dataset", on_key=True)
         elif "dataset" in root:
             yield from self._dataset(root["dataset"])
         elif "cases" not in root:
@@ -178,61 +176,43 @@ class _Loader:
                 own = KeyLayer(self._source, ("cases", index), raw)
                 yield from self._case(own, f"{self._name}-{index + 1}", place.line)
         else:
-            self._tell("`cases` must be a list with at least one case", "cases")
-
-    def _tell(self, message: str, *steps: Step, on_key: bool = False) -> None:
-        self.mistakes.append(Mistake(self._source, steps, message, on_key))
-
-    def _tell_unread(self, error: CaseFileError, key: str, path: str) -> None:
-        """Tell of a file that cannot be read: its own mistake, or that it is not there."""
-        if is_file(path):
-            self.mistakes.append(mistake_in(error))
-        else:
-            self._tell(no_file(key, Path(path)), key)
+            self._file.tell("`cases` must be a list with at least one case", "cases")
 
     def _read_defaults(self, value: Json) -> KeyLayer | None:
         """Return the defaults, or None where they cannot be used: each case may lack what they hold."""
         layer = KeyLayer(self._source, ("defaults",), value)
         if isinstance(value, str):
-            path = path_from(self._source.folder, value)
-            try:
-                source = self._cache.defaults(path)
-            except CaseFileError as error:
-                self._tell_unread(error, "defaults", path)
+            source = self._file.read("defaults", value, self._cache.defaults)
+            if source is None:
                 return None
-            self.mistakes += source.mistakes
+            self._file.mistakes += source.mistakes
             layer = KeyLayer(source, (), source.value)
         if isinstance(layer.raw, dict):
             return layer
         wanted = "a mapping of case keys, or the path of a YAML file"
         message = f"`defaults` must be {wanted}, not {json_type(layer.raw)}"
-        self.mistakes.append(Mistake(layer.source, layer.steps, message))
+        self._file.mistakes.append(Mistake(layer.source, layer.steps, message))
         return None
 
     def _dataset(self, value: Json) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
-            self._tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
+            self._file.tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
             return
-        path = path_from(self._source.folder, value)
-        number = 0
-        try:
-            for number, line in source_lines(Path(path)):
-                if isinstance(line, CaseFileError):
-                    self.mistakes.append(mistake_in(line))
-                else:
-                    self.mistakes += line.mistakes
-                    yield from self._case(KeyLayer(line, (), line.value), f"{self._name}-{number}", number)
-        except CaseFileError as error:
-            self._tell_unread(error, "dataset", path)
-            return
-        if not number:
-            message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
-            self._tell(message, "dataset")
+        lines = self._file.read("dataset", value, lambda place: source_lines(Path(place)))
+        line = None
+        for line in lines or ():
+            self._file.mistakes += line.mistakes
+            if all(mistake.steps for mistake in line.mistakes):
+                own, number = KeyLayer(line, (), line.value), line.first_line
+                yield from self._case(own, f"{self._name}-{number}", number)
+        if lines is not None and line is None:
+            message = f"`dataset`: {value} has no line; a dataset is JSONL with at least one case, an object a line"
+            self._file.tell(message, "dataset")
 
     def _case(self, own: KeyLayer, name: str, line: int) -> Iterator[Case]:
         if not isinstance(own.raw, dict):
             message = f"a case is {_A_CASE}, not {json_type(own.raw)}"
-            self.mistakes.append(Mistake(own.source, own.steps, message))
+            self._file.mistakes.append(Mistake(own.source, own.steps, message))
             return
         settings = case_settings(own, self._defaults)
         if "documents" in settings.values and not settings.mistakes and not settings.broken:
@@ -244,7 +224,7 @@ class _Loader:
                 message = f"the id {name!r} is taken by the case of line {other[0]}"
                 settings.mistakes.append(Mistake(own.source, (*own.steps, "id"), message))
             yield from self._built(settings, name, line)
-        self.mistakes += settings.mistakes
+        self._file.mistakes += settings.mistakes
 
     def _built(self, settings: CaseSettings, name: str, line: int) -> Iterator[Case]:
         """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
@@ -295,14 +275,13 @@ class _Loader:
                     golds |= {gold} if isinstance(gold, str) else set()
                     of_document = replace(settings, values=values, mistakes=[])
                     yield from self._built(of_document, name, line)
-                    self.mistakes += of_document.mistakes
+                    self._file.mistakes += of_document.mistakes
         except CaseFileError as error:
             settings.tell(f"`documents`: {error.message}", "documents")
 
 
 # --- one case
 
-_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
 """Schema violations of one gold that are listed at once."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
@@ -338,10 +317,10 @@ class _CaseBuilder:
         schema, gold = self._schema(), self._gold()
         document = Document(text=values["text"]) if "text" in values else None
         if document is None and "document" in values:
-            document = self._read(
+            document = self._settings.read(
                 "document" if "document" in settings.raw else "documents", values["document"], Document
             )
-        prompt = self._read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
+        prompt = self._settings.read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
         gates = GateConfig.from_json(values.get("gates", {}))
         if scorer is not None:
@@ -414,28 +393,11 @@ class _CaseBuilder:
             both = f"both `{forms[0]}` and `{forms[1]}`"
             self._settings.tell(f"the case has {both}; keep one of them", forms[-1], on_key=True)
 
-    def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
-        """Read the file that a key names; a mistake of the file's own keeps its own place."""
-        if _URL.match(name):
-            self._settings.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
-            return None
-        place = path_from(self._settings.layer_of(key).source.folder, name)
-        if not is_file(place):
-            can_be_made = key == "gold" and "#/" not in self._settings.values["gold"]
-            hint = "; make it with --extract-update-gold=new" if can_be_made else ""
-            self._settings.tell(no_file(key, Path(place)) + hint, key)
-            return None
-        try:
-            return read(place)
-        except CaseFileError as error:
-            self._settings.mistakes.append(mistake_in(error))
-            return None
-
     def _part_of_file(self, key: str) -> tuple[SourceFile, Steps] | None:
         """Return the file that a key names, and the place of the part that it means there."""
         folder = self._settings.layer_of(key).source.folder
         name, pointer = path_and_pointer(self._settings.values[key], lambda name: is_file(path_from(folder, name)))
-        source = self._read(key, name, self._cache.source)
+        source = self._settings.read(key, name, self._cache.source)
         if source is None:
             return None
         steps = pointer_steps(source.value, pointer)
@@ -483,7 +445,7 @@ class _CaseBuilder:
         if not isinstance(value, str):
             layer = self._settings.layer_of("gold")
             return _Gold(value, layer.source, (*layer.steps, "gold"))
-        if self._cache.updates_golds == "new" and not _URL.match(value) and "#/" not in value:
+        if self._cache.updates_golds == "new" and not URL.match(value) and "#/" not in value:
             path = Path(path_from(self._settings.layer_of("gold").source.folder, value))
             if not path.exists():
                 return _Gold(None, SourceFile(path), (), is_missing=True)

@@ -11,6 +11,7 @@ import ast
 import itertools
 import json
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,14 +20,14 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.cases.sources import Mistake, SourceFile, Steps, reached
+from pytest_extract.cases.sources import Mistake, SourceFile, Steps, is_file, mistake_in, no_file, path_from, reached
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, Step, json_type, path_text, short_repr, usual, with_article
-from pytest_extract.errors import ConfigError, closest, nearest
+from pytest_extract.errors import CaseFileError, ConfigError, closest, nearest
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -503,6 +504,10 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = {
 DOCUMENT_FORMS: Final = ("document", "documents", "text")
 
 
+URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+T = TypeVar("T")
+
+
 class KeyLayer(NamedTuple):
     """A mapping of case keys as a file has it. Its paths resolve from the folder of `source`."""
 
@@ -531,6 +536,22 @@ class CaseSettings:
         """Add a mistake at a key, or at a place below it, where that is written."""
         layer = self.layer_of(*steps)
         self.mistakes.append(Mistake(layer.source, (*layer.steps, *steps), message, on_key))
+
+    def read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
+        """Read the file that a key names; a mistake of the file's own keeps its own place."""
+        place = path_from(self.layer_of(key).source.folder, name)
+        if URL.match(name):
+            self.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+        elif not is_file(place):
+            can_be_made = key == "gold" and "#/" not in self.values["gold"]
+            hint = "; make it with --extract-update-gold=new" if can_be_made else ""
+            self.tell(no_file(key, Path(place)) + hint, key)
+        else:
+            try:
+                return read(place)
+            except CaseFileError as error:
+                self.mistakes.append(mistake_in(error))
+        return None
 
     def layer_of(self, *steps: Step) -> KeyLayer:
         """Return the layer, own keys or defaults, that holds the value at a key, or at a place below it."""

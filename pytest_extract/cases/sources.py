@@ -492,18 +492,20 @@ def read_text(path: Path, most: int = MOST_BYTES, *, streams: bool = False) -> s
     return _decoded(path, _read_bytes(path, most, streams=streams))
 
 
-def source_lines(path: Path) -> Iterator[tuple[int, SourceFile | CaseFileError]]:
-    """Yield number and content of each line of a JSONL file that is not blank, or why there is none.
+def source_lines(path: Path) -> Iterator[SourceFile]:
+    """Return each line of a JSONL file that is not blank; one that cannot be read has that as its mistake.
 
     Raises CaseFileError for no file.
     """
-    data = _read_bytes(path, MOST_BULK_BYTES)
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.strip():
-            try:
-                yield number, parse_source(path, _decoded(path, line, number), "json", number)
-            except CaseFileError as error:
-                yield number, error
+    lines = enumerate(_read_bytes(path, MOST_BULK_BYTES).split(b"\n"), start=1)
+    return (_source_line(path, number, line) for number, line in lines if line.strip())
+
+
+def _source_line(path: Path, number: int, line: bytes) -> SourceFile:
+    try:
+        return parse_source(path, _decoded(path, line, number), "json", number)
+    except CaseFileError as error:
+        return SourceFile(path, mistakes=[mistake_in(error)], first_line=number)
 
 
 def _read_bytes(path: Path, most: int, *, streams: bool = False) -> bytes:
@@ -549,10 +551,8 @@ def read_value(path: Path) -> Json:
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, Json]]:
     """Yield number and value of each line of a JSONL file that is not blank; raises CaseFileError."""
-    for number, source in source_lines(path):
-        if isinstance(source, CaseFileError):
-            raise source
-        yield number, sound_value(source)
+    for source in source_lines(path):
+        yield source.first_line, sound_value(source)
 
 
 def sound_value(source: SourceFile) -> Json:

@@ -1,10 +1,12 @@
-"""CPU time for tests that a work grows no faster than its input: of the work, not of the process around it."""
+"""CPU time and calls for tests that a work grows no faster than its input: of the work, not of the process around it."""
 
 from __future__ import annotations
 
 import gc
 import time
+from collections import Counter
 from collections.abc import Callable
+from sys import setprofile
 
 
 def cpu_seconds(work: Callable[[], object], *, calls: int = 3) -> float:
@@ -23,3 +25,14 @@ def cpu_seconds(work: Callable[[], object], *, calls: int = 3) -> float:
         finally:
             gc.enable()
     return min(times)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Count the calls of Python functions that a work makes."""
+    counted = Counter()
+    setprofile(lambda _frame, event, _arg: counted.update([event]))
+    try:
+        work()
+    finally:
+        setprofile(None)
+    return counted["call"]

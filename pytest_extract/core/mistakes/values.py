@@ -10,15 +10,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
-from pytest_extract.core.metrics.numbers import (
-    LOCALES,
-    PERCENT,
-    NumberStyle,
-    currency_of,
-    exactly,
-    read_written,
-    scale_of,
-)
+from pytest_extract.core.metrics.numbers import LOCALES, PERCENT, NumberStyle, currency_of, read_written, scale_of
 from pytest_extract.core.mistakes import values_kind
 from pytest_extract.core.values import MISSING, Json, Missing, a_type, fold, is_number, json_type, short_json
 from pytest_extract.core.words import plural
@@ -142,9 +134,10 @@ def read_amount(value: Json, style: NumberStyle = _ENGLISH) -> Amount | None:
     """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
     if not _is_short(value):
         return None
-    if not isinstance(value, str):
-        number = exactly(float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value)
-        return None if number is None else Amount(number)
+    if isinstance(value, int):
+        return Amount(Fraction(value))
+    if isinstance(value, float):
+        return Amount(Fraction(f"{value:.12g}")) if math.isfinite(value) else None
     if not any(map(str.isdecimal, value)):
         return None
     written = read_written(value.strip(), (style,))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from pytest_extract import compile_schema
@@ -11,6 +9,7 @@ from pytest_extract.bulk import BulkScorer
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.errors import SchemaError
 from pytest_extract.testing import assert_extraction
+from tests.cpu_time import calls_of
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 
@@ -93,19 +92,7 @@ def test_rows_that_all_differ_in_a_field_are_compared_by_columns(use, gold, extr
 
     def calls(size):
         sides = rows(gold, range(size)), rows(extracted, reversed(range(size)))
-        counted = 0
+        assert len(scorer.score(*sides).arrays[0].pairs) == size
+        return calls_of(lambda: scorer.score(*sides))
 
-        def count(_frame, event, _arg):
-            nonlocal counted
-            counted += event == "call"
-
-        sys.setprofile(count)
-        try:
-            score = scorer.score(*sides)
-        finally:
-            sys.setprofile(None)
-        assert len(score.arrays[0].pairs) == size
-        return counted
-
-    calls(2)  # imports
     assert calls(200) < 3 * calls(100)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from itertools import product
 from random import Random
-from sys import setprofile
 
 import pytest
 from hypothesis import given, settings
@@ -25,6 +23,7 @@ from pytest_extract.core.mistakes import (
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS, name_mistakes
 from pytest_extract.core.values import copied
 from pytest_extract.schema_tools.golds import infer_schema
+from tests.cpu_time import calls_of
 from tests.strategies import json_values, nested
 
 
@@ -103,17 +102,9 @@ def test_of_very_many_failing_results_the_first_are_named(more):
 def calls_to_name(scorer, gold, output):
     """Count the calls of naming the mistakes of an output."""
     score = scorer.score(gold, output)
-    counted = Counter()
-
-    def count(_frame, event, _arg):
-        counted[event] += 1
-
-    setprofile(count)
-    try:
-        assert 0 < len(score.mistakes) <= MOST_NAMED
-    finally:
-        setprofile(None)
-    return counted["call"]
+    calls = calls_of(lambda: score.mistakes)
+    assert 0 < len(score.mistakes) <= MOST_NAMED
+    return calls
 
 
 @pytest.mark.slow

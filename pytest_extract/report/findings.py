@@ -223,7 +223,9 @@ def metric_label(result: FieldResult) -> str:
     for name, value in result.params.items():
         if value is not None and (value or (result.metric, name) not in _off_by_default()):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            given.append(f"{name}={f'{value:.12g}'.replace('e-0', 'e-') if isinstance(value, float) else text}")
+            if isinstance(value, float):
+                text = f"{value:.12g}".replace("e-0", "e-")
+            given.append(f"{name}={text}")
     return f"{result.metric}({', '.join(given)})" if given else result.metric
 
 

@@ -278,8 +278,10 @@ def _csv_cell(value: object) -> object:
         return value
     text = value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
     text = text.replace("\r", "\\r")  # which `csv` of Python 3.11 does not quote
+    if text[:1] not in _FORMULA:
+        return text
     try:
         float(text)
     except ValueError:
-        return f"'{text}" if text[:1] in _FORMULA else text
+        return f"'{text}"
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -217,16 +218,21 @@ def passing_known_failures(results: Sequence[FieldResult], known: Sequence[str])
 
 def metric_label(result: FieldResult) -> str:
     """Return the metric with the parameters that are set: `number(rel=0.01)`."""
-    from pytest_extract.core.metrics import METRICS
-
-    spec = METRICS.get(result.metric)
-    off = {param.name for param in spec.params if not param.default} if spec is not None else ()
     given = []
     for name, value in result.params.items():
-        if value is not None and (value or name not in off):
+        if value is not None and (value or (result.metric, name) not in _off_by_default()):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            given.append(f"{name}={f'{value:.12g}'.replace('e-0', 'e-') if isinstance(value, float) else text}")
+            if isinstance(value, float):
+                text = f"{value:.12g}".replace("e-0", "e-")
+            given.append(f"{name}={text}")
     return f"{result.metric}({', '.join(given)})" if given else result.metric
+
+
+@cache
+def _off_by_default() -> frozenset[tuple[str, str]]:
+    from pytest_extract.core.metrics import METRICS
+
+    return frozenset((spec.name, param.name) for spec in METRICS.values() for param in spec.params if not param.default)
 
 
 Path: TypeAlias = tuple[Step, ...]

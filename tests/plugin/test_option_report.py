@@ -116,22 +116,13 @@ def test_reports_of_an_earlier_run_do_not_survive_a_run_without_a_result(
 
 
 @pytest.mark.parametrize(
-    "args",
-    [
-        ["test_a.py"],
-        ["-k", "not good and not bad"],
-        ["--collect-only"],
-        ["--collect-only", "-n1"],
-        ["--setup-plan"],
-        ["--extract-dry-run"],
-    ],
-    ids=" ".join,
+    "args", ["test_a.py", "-k nothing", "--collect-only", "--collect-only -n1", "--setup-plan", "--extract-dry-run"]
 )
 def test_a_run_without_results_takes_no_report_away(pytester, two_cases, args):
     pytester.makepyfile(test_a="def test_a(): pass")
     pytester.runpytest(*ALL_FILES)
     before = texts(pytester)
-    result = pytester.runpytest(*args, *ALL_FILES)
+    result = pytester.runpytest(*args.split(), *ALL_FILES)
     told = "no case ran: of an earlier run: *r.jsonl, *h.html, *m.md, *c.csv, *q.json, *a.txt"
     if "--collect-only" in args:
         result.stdout.no_fnmatch_line("no case ran*")

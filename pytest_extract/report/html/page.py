@@ -224,15 +224,12 @@ class PageDocuments:
         """Return the documents as data."""
         found: list[dict[str, Json]] = []
         for shown in self._by_digest.values():
-            pages: list[Json] = []
+            data: dict[str, Json] = {"name": shown.name, "kind": shown.kind, "pages": [], "places": shown.places()}
             try:
-                pages = self._pages(shown)
+                data["pages"] = self._pages(shown)
             except DocumentError as error:
                 shown.add_problem(error)
-            places = shown.places()
-            found.append(
-                {"name": shown.name, "kind": shown.kind, "pages": pages, "places": places, "notes": [*shown.notes]}
-            )
+            found.append({**data, "notes": [*shown.notes]})
             shown.document.release()
         return found
 
@@ -624,15 +621,11 @@ def _row_tables(counted: Sequence[FieldResult]) -> tuple[list[dict[str, Json]], 
         at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
         if at is not None:
             arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
-    tables: list[dict[str, Json]] = []
-    left = 0
+    found = []
     for place, members in arrays.items():
         bad = {row: items for row, items in members.items() if any(item.status in FAILED for item in items)}
-        if bad and len(tables) == _MOST_ARRAYS:
-            left += 1
-        elif bad:
-            tables.append(_row_table(place, bad, len(members)))
-    return tables, left
+        found += [(place, bad, len(members))] if bad else []
+    return [_row_table(*each) for each in found[:_MOST_ARRAYS]], max(len(found) - _MOST_ARRAYS, 0)
 
 
 def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]], total: int) -> dict[str, Json]:

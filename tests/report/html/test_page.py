@@ -223,11 +223,9 @@ def test_the_heat_map_has_a_letter_for_each_field():
         failed(failure="no_json", name="d"),
     )
     heat = {row.name: dict(zip(data.patterns, row.heat, strict=True)) for row in data.rows}
-    assert sorted(data.patterns) == ["items[].price", "total", "vendor"]
     assert heat["a"] == {"vendor": "O", "total": "X", "items[].price": "m"}
     assert heat["b"] == {"vendor": "m", "total": "m", "items[].price": "x"}
-    assert set(heat["c"].values()) == {"m"}
-    assert set(heat["d"].values()) == {"!"}
+    assert ({*heat["c"].values()}, {*heat["d"].values()}) == ({"m"}, {"!"})
 
 
 # --- what has no room

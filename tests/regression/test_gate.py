@@ -23,7 +23,7 @@ from pytest_extract.regression.facts import Effect, Rules, Subject, read_rule, r
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status, level_text
 from pytest_extract.regression.snapshots import case_state, snapshot
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.run_report import gate_lines
+from pytest_extract.report.run_report import comparison_title, gate_lines
 from tests.regression.make import attempt, broken, not_run, prompt_changed, result, suite
 from tests.regression.simulate import steady
 from tests.regression.simulate import suite as simulated
@@ -143,6 +143,11 @@ def test_where_nothing_is_gone_and_a_field_rose_neither_is_told():
     found = verdict(suite(12, GOOD | {"n": False}), suite(12, BAD))
     assert not any(reason.startswith(("n:", "all fields")) for reason in found.reasons)
     assert not found.notes
+
+
+def test_a_variant_that_is_gone_is_none_that_the_run_is_compared_with():
+    found = verdict(of_models(a=GOOD, b=GOOD), of_models(a=GOOD))
+    assert comparison_title(found, is_gate=False) == "this run compared with its baseline"
 
 
 def test_a_fall_as_luck_gives_it_is_no_fall():

@@ -21,8 +21,7 @@ from pytest_extract.regression.gate import (
     rests_on_few,
     suspects_of,
 )
-from pytest_extract.regression.snapshots import CaseKey
-from tests.regression.simulate import failing_of, state, steady, suite
+from tests.regression.simulate import side_of, steady, suite
 
 RULES = Rules()
 LEVEL = RULES.alpha * FIRST_SHARE
@@ -32,12 +31,8 @@ OVERALL = (Subject.OVERALL, "")
 
 def run(wrong, cases=40, fields=4, runs=1):
     """A side in which the fields of some cases fail: {case: {field: "0110"}} (1 is right)."""
-    made = {}
-    for number in range(cases):
-        bits = wrong.get(number, {}).items()
-        failing = failing_of({f"f{field}": [bit == "1" for bit in each] for field, each in bits})
-        made[CaseKey(f"s::{number:02}", "")] = state(str(number), fields, failing, runs=runs)
-    return made
+    bits = [wrong.get(number, {}).items() for number in range(cases)]
+    return side_of([{f"f{field}": [bit == "1" for bit in each] for field, each in case} for case in bits], fields, runs)
 
 
 def wrong_in(cases, fields, bits="0"):

@@ -434,13 +434,8 @@ def find_collapse(variant: VariantComparison, rules: Rules) -> Collapse | None:
         for tag in row.slices.keys() - DIMENSIONS.keys():
             by_tag.setdefault(f"{tag}={tag_text(row.slices, tag)}", set()).add(row.case)
     tags = tuple(sorted(tag for tag, cases in by_tag.items() if len(cases) > 1 and cases <= names))
-    return Collapse(
-        variant=variant.label,
-        cases=tuple(row.case for row in dead),
-        of=len(rows),
-        tags=tags,
-        weight=_weight(dead, others, rules, whole_tag=bool(tags)),
-    )
+    cases, weight = tuple(row.case for row in dead), _weight(dead, others, rules, whole_tag=bool(tags))
+    return Collapse(variant=variant.label, cases=cases, of=len(rows), tags=tags, weight=weight)
 
 
 def _weight(
@@ -544,11 +539,10 @@ def tag_effects(variant: VariantComparison, rules: Rules) -> list[TagEffect]:
         values: dict[str, list[CaseComparison]] = {}
         for row in _measured_rows(variant):
             values.setdefault(tag_text(row.slices, tag), []).append(row)
-        effects: list[TagEffect] = []
-        for value in sorted(values, key=natural_key) if values.keys() - {NONE} else ():
-            before, after = _mean_levels(values[value], rules)
-            effects.append(TagEffect(tag=tag, value=value, cases=len(values[value]), before=before, after=after))
-        found += sorted(effects, key=lambda effect: effect.after - effect.before)
+        if values.keys() - {NONE}:
+            by_value = sorted(values.items(), key=lambda item: natural_key(item[0]))
+            effects = [TagEffect(tag, value, len(rows), *_mean_levels(rows, rules)) for value, rows in by_value]
+            found += sorted(effects, key=lambda effect: effect.after - effect.before)
     return found
 
 

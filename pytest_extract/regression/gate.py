@@ -162,10 +162,8 @@ def plan_variant(
         return smallest_p((runs if held is None else held[case], runs) for case in cases)
 
     limit = CALLS_OF_A_CASE * most // (max(1, len(cases)) * (2 if held is None else 1))
-    runs = next(
-        (count for count in range(_FEWEST_RUNS, limit + 1) if smallest(count) <= level / _SPARE),
-        max(limit, _FEWEST_RUNS),
-    )
+    counts = range(_FEWEST_RUNS, max(limit, _FEWEST_RUNS) + 1)
+    runs = next((count for count in counts if smallest(count) <= level / _SPARE), counts[-1])
     if smallest(runs) > level:  # of no case, it is 1
         return None
     return VariantPlan(

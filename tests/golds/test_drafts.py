@@ -49,41 +49,25 @@ DISAGREE, ONE = "outputs disagree", "only one output has it"
 LACK = "outputs lack this row; most of it stands in the document"
 
 
-@pytest.mark.parametrize(
-    ("outputs", "value", "open_"),
-    [
-        ([RIGHT, right(items=[NUT, BOLT])], RIGHT, {}),
-        ([right(vendor="Globex")] * 2, right(vendor="Globex"), {"vendor": NOWHERE}),
-        ([RIGHT, RIGHT, right(total=1190.0)], RIGHT, {}),
-        ([RIGHT, RIGHT, right(total=90.0)], RIGHT, {"total": DISAGREE}),
-        ([right(total=1190.0), right(total=1190.0), RIGHT], right(total=1190.0), {"total": DISAGREE}),
-        ([WITHOUT_TOTAL, right(total=None)], WITHOUT_TOTAL, {}),
-        ([WITHOUT_TOTAL, RIGHT], RIGHT, {"total": DISAGREE}),
-        ([right(items=[BOLT, NUT, CABLE]), RIGHT], right(items=[BOLT, NUT, CABLE]), {"items[2]": f"1 of 2 {LACK}"}),
-        ([right(items=[BOLT]), right(items=[BOLT]), right(items=[NUT, BOLT])], RIGHT, {"items[1]": f"2 of 3 {LACK}"}),
-        ([RIGHT, right(items=[NUT]), RIGHT], RIGHT, {}),
-        (
-            [{"vendor": "ACME GmbH", "items": [], "more": [{"items": []}]}],
-            {"vendor": "ACME GmbH", "items": [], "more": [{"items": []}]},
-            dict.fromkeys(["vendor", "items", "more[0].items"], ONE),
-        ),
-        ([[]], [], {"$": ONE}),
-    ],
-    ids=[
-        "what they agree on and the document has",
-        "what both invent",
-        "a majority",
-        "a majority, and the document has both",
-        "a majority against the document",
-        "absent and null",
-        "a value against absent",
-        "a row that one lacks",
-        "a row that the base lacks",
-        "a row that most have and the document shows",
-        "an empty list of one output",
-        "an empty list alone",
-    ],
-)
+WRONG, THREE, BOLTS = right(total=1190.0), right(items=[BOLT, NUT, CABLE]), right(items=[BOLT])
+EMPTY = {"vendor": "ACME GmbH", "items": [], "more": [{"items": []}]}
+DRAFTS = {
+    "what they agree on and the document has": ([RIGHT, right(items=[NUT, BOLT])], RIGHT, {}),
+    "what both invent": ([right(vendor="Globex")] * 2, right(vendor="Globex"), {"vendor": NOWHERE}),
+    "a majority": ([RIGHT, RIGHT, WRONG], RIGHT, {}),
+    "a majority, and the document has both": ([RIGHT, RIGHT, right(total=90.0)], RIGHT, {"total": DISAGREE}),
+    "a majority against the document": ([WRONG, WRONG, RIGHT], WRONG, {"total": DISAGREE}),
+    "absent and null": ([WITHOUT_TOTAL, right(total=None)], WITHOUT_TOTAL, {}),
+    "a value against absent": ([WITHOUT_TOTAL, RIGHT], RIGHT, {"total": DISAGREE}),
+    "a row that one lacks": ([THREE, RIGHT], THREE, {"items[2]": f"1 of 2 {LACK}"}),
+    "a row that the base lacks": ([BOLTS, BOLTS, right(items=[NUT, BOLT])], RIGHT, {"items[1]": f"2 of 3 {LACK}"}),
+    "a row that most have and the document shows": ([RIGHT, right(items=[NUT]), RIGHT], RIGHT, {}),
+    "an empty list of one output": ([EMPTY], EMPTY, dict.fromkeys(["vendor", "items", "more[0].items"], ONE)),
+    "an empty list alone": ([[]], [], {"$": ONE}),
+}
+
+
+@pytest.mark.parametrize(("outputs", "value", "open_"), DRAFTS.values(), ids=DRAFTS)
 def test_what_is_taken_and_what_is_open(outputs, value, open_):
     found = draft(*outputs)
     assert (found.value, whys(found)) == (value, open_)

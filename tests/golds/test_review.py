@@ -187,15 +187,14 @@ def test_what_names_a_removed_row_goes_and_what_names_later_rows_moves():
         assert dict(case.accept) == {"items[1].name": ("Z",), "items[].name": ("any",)}
 
 
-@pytest.mark.parametrize(
-    ("text", "open_", "decided", "names"),
-    [
-        (TEXT, {3: "Wire", 4: "Cable", 5: "Tape"}, "+4 +4 +5", "Bolt Nut Zinc Cable Wire Tape"),
-        (TEXT, {3: "Wire", 4: "Cable"}, "+4 +4 -3", "Bolt Nut Zinc Wire"),
-        ('{"vendor": "ACME"}', {1: "Cable", 0: "Wire"}, "+1 +1", "Cable Wire"),
-    ],
-    ids=["added rows stand behind", "an added row goes again", "a list is made"],
-)
+ADDED = {
+    "added rows stand behind": (TEXT, {3: "Wire", 4: "Cable", 5: "Tape"}, "+4 +4 +5", "Bolt Nut Zinc Cable Wire Tape"),
+    "an added row goes again": (TEXT, {3: "Wire", 4: "Cable"}, "+4 +4 -3", "Bolt Nut Zinc Wire"),
+    "a list is made": ('{"vendor": "ACME"}', {1: "Cable", 0: "Wire"}, "+1 +1", "Cable Wire"),
+}
+
+
+@pytest.mark.parametrize(("text", "open_", "decided", "names"), ADDED.values(), ids=ADDED)
 def test_rows_stand_in_the_order_of_their_decisions(text, open_, decided, names):
     write({GOLD: text})
     dispute({f"items[{row}]": field({"name": name}, MISSING, why="w") for row, name in open_.items()})

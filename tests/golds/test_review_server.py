@@ -127,22 +127,21 @@ def test_whoever_has_not_the_address_gets_nothing(ask, path, headers):
 ACCEPT = {"index": 0, "action": "accept"}
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "headers"),
-    [
-        ("/wrong/decide", ACCEPT, {}),
-        ("/{token}/decide", ACCEPT, {"Origin": "http://evil.example"}),
-        ("/{token}/decide", ACCEPT, {"Content_Type": "text/plain"}),
-        ("/{token}/decide", ACCEPT | {"action": "format"}, {}),
-        ("/{token}/decide", ACCEPT | {"index": True}, {}),
-        ("/{token}/decide", [], {}),
-        ("/{token}/decide", ACCEPT | {"choice": math.inf}, {}),
-        ("/{token}/decide", ACCEPT | {"choice": []}, {}),
-        ("/{token}/decide", {"index": 0, "action": "edit", "text": "[" * 100_000}, {}),
-        ("/{token}/decide", {"index": 0, "action": "edit", "text": "9" * 5_000}, {}),
-    ],
-    ids=["token", "origin", "form", "action", "index", "no-object", "infinite", "list", "deep", "digits"],
-)
+NO_DECISIONS = {
+    "token": ("/wrong/decide", ACCEPT, {}),
+    "origin": ("/{token}/decide", ACCEPT, {"Origin": "http://evil.example"}),
+    "form": ("/{token}/decide", ACCEPT, {"Content_Type": "text/plain"}),
+    "action": ("/{token}/decide", ACCEPT | {"action": "format"}, {}),
+    "index": ("/{token}/decide", ACCEPT | {"index": True}, {}),
+    "no-object": ("/{token}/decide", [], {}),
+    "infinite": ("/{token}/decide", ACCEPT | {"choice": math.inf}, {}),
+    "list": ("/{token}/decide", ACCEPT | {"choice": []}, {}),
+    "deep": ("/{token}/decide", {"index": 0, "action": "edit", "text": "[" * 100_000}, {}),
+    "digits": ("/{token}/decide", {"index": 0, "action": "edit", "text": "9" * 5_000}, {}),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "headers"), NO_DECISIONS.values(), ids=NO_DECISIONS)
 def test_what_is_no_decision_writes_nothing(ask, tmp_path, path, body, headers):
     before = (tmp_path / "g.json").read_bytes()
     status, answer, _ = ask(path, body, **{"Content_Type": "application/json", **headers})
@@ -154,15 +153,14 @@ def test_what_is_no_decision_writes_nothing(ask, tmp_path, path, body, headers):
 JSON_HEADERS = "Host: {host}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        "GET /{token}/ HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n\r\n",
-        "GET /{token}/ HTTP/1.1\r\nHost: evil.example\r\nHost: {host}\r\n\r\n",
-        f"POST /{{token}}/decide HTTP/1.1\r\n{JSON_HEADERS}" + "[" * 100_000,
-    ],
-    ids=["two-hosts", "two-hosts-reversed", "brackets"],
-)
+BAD = {
+    "two-hosts": "GET /{token}/ HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n\r\n",
+    "two-hosts-reversed": "GET /{token}/ HTTP/1.1\r\nHost: evil.example\r\nHost: {host}\r\n\r\n",
+    "brackets": f"POST /{{token}}/decide HTTP/1.1\r\n{JSON_HEADERS}" + "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("sent", BAD.values(), ids=BAD)
 def test_a_request_that_can_be_read_in_two_ways_or_is_too_deep_is_a_bad_one(served, sent, capfd):
     host = f"127.0.0.1:{served.server_port}"
     with socket.create_connection(("127.0.0.1", served.server_port), 10) as connection:

@@ -51,6 +51,12 @@ def failing_of(verdicts: Mapping[str, Iterable[bool]]) -> dict[str, FailingField
     }
 
 
+def side_of(cases: Iterable[Mapping[str, Iterable[bool]]], fields: int, runs: int) -> Run:
+    """Return cases by whether each of their fields that may have failed passed in each run."""
+    failing = enumerate(map(failing_of, cases))
+    return {CaseKey(f"s::{at:02}", ""): state(str(at), fields, failed, runs=runs) for at, failed in failing}
+
+
 def _run(source: random.Random, fields: int, chance: Chance, lost: float, ease: float, tied: float) -> list[bool]:
     if source.random() < lost:
         return [False] * fields

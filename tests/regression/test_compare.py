@@ -25,17 +25,17 @@ def test_fields_that_pass_are_counted_and_those_that_fail_are_kept():
     assert (entry.pattern, entry.runs, entry.gold, entry.value) == ("items[].p", (False,), "right", "wrong")
 
 
-@pytest.mark.parametrize(
-    ("runs", "failing"),
-    [
-        ([N | {"m": True}, {"n": False, "m": True}, N | {"m": True}], {"n": (True, False, True)}),
-        ([N, N | {"extra": INVENTED}], {"extra": (True, False)}),
-        ([{"o.x": True, "o.y": True}, O_IS_TEXT], {"o.x": (True, False), "o.y": (True, False)}),
-        ([O_IS_TEXT, {"o": ({"x": 1}, None)}], {"o": (False, False)}),
-        ([attempt({"n": False}, outcome=Outcome.ERROR, score=None, error="boom"), attempt(N, index=1)], {}),
-    ],
-    ids=["repeats", "invented now and then", "an object failed once", "an object failed always", "one broke"],
-)
+BROKE = attempt({"n": False}, outcome=Outcome.ERROR, score=None, error="boom")
+REPEATS = {
+    "repeats": ([N | {"m": True}, {"n": False, "m": True}, N | {"m": True}], {"n": (True, False, True)}),
+    "invented now and then": ([N, N | {"extra": INVENTED}], {"extra": (True, False)}),
+    "an object failed once": ([{"o.x": True}, O_IS_TEXT], {"o.x": (True, False)}),
+    "an object failed always": ([O_IS_TEXT, {"o": ({"x": 1}, None)}], {"o": (False, False)}),
+    "one broke": ([BROKE, attempt(N, index=1)], {}),
+}
+
+
+@pytest.mark.parametrize(("runs", "failing"), REPEATS.values(), ids=REPEATS)
 def test_a_failing_field_keeps_each_run_s_verdict(runs, failing):
     state = case_state(result("a", *runs))
     assert {path: entry.runs for path, entry in state.failing.items()} == failing

@@ -23,7 +23,7 @@ from pytest_extract.regression.facts import Effect, Rules, Subject, read_rule, r
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status, level_text
 from pytest_extract.regression.snapshots import case_state, snapshot
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.run_report import gate_lines
+from pytest_extract.report.run_report import comparison_title, gate_lines
 from tests.regression.make import attempt, broken, not_run, prompt_changed, result, suite
 from tests.regression.simulate import steady
 from tests.regression.simulate import suite as simulated
@@ -145,6 +145,11 @@ def test_where_nothing_is_gone_and_a_field_rose_neither_is_told():
     assert not found.notes
 
 
+def test_a_variant_that_is_gone_is_none_that_the_run_is_compared_with():
+    found = verdict(of_models(a=GOOD, b=GOOD), of_models(a=GOOD))
+    assert comparison_title(found, is_gate=False) == "this run compared with its baseline"
+
+
 def test_a_fall_as_luck_gives_it_is_no_fall():
     before, after = simulated(random.Random(3), cases=60, fields=20, chances=(steady(0.9),) * 2)
     assert evaluate_gate(before, after).answer is PASS
@@ -225,8 +230,6 @@ def test_a_replay_of_recordings_is_not_worse_however_small_and_says_what_it_did_
     found = evaluate_gate(snapshot(suite(3, GOOD)), snapshot(replayed[:3]), Rules())
     assert found.answer is PASS
     assert any("replayed" in note for note in found.notes)
-    other_prompt = evaluate_gate(snapshot(suite(3, GOOD)), snapshot(prompt_changed(replayed[:3])), Rules())
-    assert "falls of the mean above 63.2 points are ruled out" in other_prompt.reasons[0]
     assert evaluate_gate(snapshot(replayed), snapshot(replayed[:4]), Rules()).answer is UNDECIDED  # few of the cases
 
 
@@ -480,8 +483,6 @@ def test_a_document_type_that_breaks_is_named_by_its_tag():
     (reason,) = [reason for reason in found.reasons if reason.startswith("kind=")]
     documents = "worse in 6 of 6 documents (c0, c1, c2, c3, c4 and 1 more), better in 0"
     assert reason.startswith(f"kind=credit: fields right 0.0 %, was 100.0 %: {documents}")
-    tests = {test.name: test for test in found.tests if test.subject is Subject.TAG}
-    assert (tests["kind=credit"].drop, tests["kind=invoice"].drop) == (1.0, 0.0)
     rows = [" ".join(text_of(each).split()) for each in gate_lines(found)]
     start = rows.index("kind cases before after p")
     assert rows[start + 1 : start + 3] == ["credit 6 100 % 0 % <0.001", "invoice 54 100 % 100 %"]

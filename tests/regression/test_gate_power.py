@@ -10,9 +10,8 @@ import numpy as np
 
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.facts import run_tests
-from pytest_extract.regression.snapshots import CaseKey
 from tests.benchmarks import gate_power
-from tests.regression.simulate import failing_of, state
+from tests.regression.simulate import side_of
 
 
 @pytest.fixture(autouse=True)
@@ -40,11 +39,8 @@ def test_the_comparison_that_is_simulated_is_the_one_that_the_gate_makes():
     sides = np.random.default_rng(5).random((2, 3, 12, 4)) < 0.8
 
     def run(side):
-        made = {}
-        for number in range(12):
-            failing = failing_of({f"f{field}": side[:, number, field] for field in range(4)})
-            made[CaseKey(f"s::{number:02}", "")] = state(str(number), 4, failing, runs=3)
-        return made
+        cases = ({f"f{field}": side[:, number, field] for field in range(4)} for number in range(12))
+        return side_of(cases, fields=4, runs=3)
 
     direct, through = (
         {(test.subject, test.name): (test.p, test.adjusted) for test in run_tests(made, gate_power.RULES).results}

@@ -118,11 +118,10 @@ def test_shards_are_the_whole_whether_they_overlap_or_not(drawn, count):
         assert merged.conflicts == ()
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [nested(MAX_DEPTH, []), 10**4000, "\ud800", {"a": [None, True, 1e308]}],
-    ids=["deep", "huge", "surrogate", "mixed"],
-)
+ODD = {"deep": nested(MAX_DEPTH, []), "huge": 10**4000, "surrogate": "\ud800", "mixed": {"a": [None, True, 1e308]}}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 def test_no_value_stops_the_gate(odd):
     good, bad = {"n": ("g", "g"), "m": True}, {"n": ("g", odd), "m": True}
     before, after = snapshot([result("a", good)]), snapshot([result("a", bad)])

@@ -229,14 +229,18 @@ def tables() -> Iterator[Comparison]:
         yield f"{seed:03}", partial(compare_table, seed)
 
 
-def golds() -> Iterator[Comparison]:
+def published_golds() -> Iterator[tuple[str, Any, Any]]:
+    """Yield ExtractBench's golds: name, schema, gold."""
     for path in sorted((SHARED / "data/extract-bench/dataset").glob("*/*/pdf+gold/*.gold.json")):
         schema = read(next(path.parents[1].glob("*-schema.json")))
-        schema, gold = schema.get("schema_definition", schema), read(path)
+        yield path.name.removesuffix(".gold.json"), schema.get("schema_definition", schema), read(path)
+
+
+def golds() -> Iterator[Comparison]:
+    for name, schema, gold in published_golds():
         for semantics in ("default", "extract-bench"):
             for label, change in OUTPUTS.items():
-                compare = partial(compare_gold, schema, gold, [change], semantics)
-                yield f"{path.name.removesuffix('.gold.json')[:24]}, {label}, {semantics}", compare
+                yield f"{name[:24]}, {label}, {semantics}", partial(compare_gold, schema, gold, [change], semantics)
 
 
 def deepjson_golds() -> Iterator[Comparison]:

@@ -53,7 +53,7 @@ from pytest_extract.core.schema.annotations import (
     parse_post,
 )
 from pytest_extract.core.schema.source import Key, refuse_endless
-from pytest_extract.core.schema.tree import Conformance, Schema, SchemaNode
+from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import DEFAULT, EXTRACT_BENCH, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import (
@@ -751,7 +751,7 @@ def compile_program(
         judged=compiler.judged,
         judges=binder.judges,
         post_processors=tuple(post_processor for post_processor in bound if post_processor is not None),
-        fits=Conformance(tree),
+        fits=tree.fits,
     )
 
 

@@ -17,24 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.core.schemas import NUMBER, TEXT, array, obj, table
 from tests.fuzz.table import parser_of, put_row, quiet_env
 
 LIMIT_S = 2.0
 STOP_S = 20
 MOST_BYTES = 6 * 10**9
 MB = 1_000_000
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "vendor": {"type": "string"},
-        "total": {"type": "number"},
-        "items": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}},
-        },
-        "tags": {"type": "array", "items": {"type": "string"}},
-    },
-}
+SCHEMA = obj(vendor=TEXT, total=NUMBER, items=table(name=TEXT, price=NUMBER), tags=array(TEXT))
 GOLD: dict[str, Any] = {
     "vendor": "ACME GmbH",
     "total": 12.5,

@@ -101,7 +101,7 @@ class Binder:
         """Return metrics with a configuration's transforms, weight and threshold."""
         transforms: list[Transform] = []
         for use in annotation.transforms or ():
-            named = self._named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
+            named = self.named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
             if named is not None:
                 transform, is_own = named[0].make(named[1]), use.name in self.extensions.transforms
                 transforms.append(_only_value_errors(transform, use.name) if is_own else transform)
@@ -139,7 +139,7 @@ class Binder:
             name, own = PRESETS[use.name]
             use = replace(use, name=name, params=own)
         known: Mapping[str, MetricSpec | BatchMetric] = {**self._metrics, **self.extensions.batches}
-        named = self._named_in(known, use, "metric", also=("skip",) if use.preset else ())
+        named = self.named_in(known, use, "metric", also=("skip",) if use.preset else ())
         if named is None:
             return None
         spec, params = named
@@ -183,7 +183,7 @@ class Binder:
     def align(self, use: AlignUse) -> Align | None:
         """Return the alignment that a configuration names."""
         if use.name in self.extensions.aligners or use.name not in ALIGNERS:
-            named = self._named_in(self.extensions.aligners, use, "aligner", also=ALIGNERS)
+            named = self.named_in(self.extensions.aligners, use, "aligner", also=ALIGNERS)
             if named is None:
                 return None
             spec, params = named
@@ -192,11 +192,7 @@ class Binder:
         mode = cast("AlignMode", "best_fit" if by_fit else use.name)
         return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)
 
-    def post_processor(self, use: MetricUse) -> tuple[PostSpec, Mapping[str, Json]] | None:
-        """Return a post-processor with its parameters."""
-        return self._named_in({**POST_PROCESSORS, **self.extensions.post_processors}, use, "post-processor")
-
-    def _named_in(
+    def named_in(
         self, table: Mapping[str, _Spec], use: MetricUse, kind: str, also: Iterable[str] = ()
     ) -> tuple[_Spec, dict[str, Json]] | None:
         """Return the named entry of a table with its parameters, defaults included; None where either is wrong.
@@ -738,7 +734,8 @@ def compile_program(
             problems.report(f"the schema has no field {pattern!r}{hint}", IN_OVERRIDES + pattern)
     uses = () if post_process is None else parse_post(post_process, IN_POST, problems.report)
     uses += (of_root.post or ()) if of_root is not None else ()
-    bound = [binder.post_processor(use) for use in uses]
+    known_posts = {**POST_PROCESSORS, **binder.extensions.post_processors}
+    bound = [binder.named_in(known_posts, use, "post-processor") for use in uses]
     errors = sorted(problems.found.values(), key=lambda error: error.at[:1] == ("overrides",))
     if errors:
         raise errors[0] if len(errors) == 1 else SchemaErrors(errors)

@@ -48,6 +48,8 @@ MISTAKES = {
     "key-without-names": (configured({"align": "key"}, "array"), f"{CONFIG}/align", "needs `key`"),
     "key-of-numbers": (configured({"align": "key", "key": [1]}, "array"), f"{CONFIG}/align/key", "property's name"),
     "key-for-position": (configured({"align": "position", "key": "id"}, "array"), f"{CONFIG}/align/key", "no meaning"),
+    "cutoff-for-position": (configured({"align": {"by": "position", "key_cutoff": 0.5}}, "array"), f"{CONFIG}/align/key_cutoff", "no meaning"),
+    "params-for-position": (configured({"align": {"by": "position", "params": {"n": 1}}}, "array"), f"{CONFIG}/align/params", "no meaning"),
     "cutoff-above-1": (configured({"key": "id", "key_cutoff": 2}, "array"), f"{CONFIG}/key_cutoff", "from 0 to 1"),
     "bad-nulls": (configured({"nulls": "maybe"}), f"{CONFIG}/nulls", "absent or value"),
     "two-dialects-at-a-node": (obj(a={"type": "string", "evaluation_config": "skip", "x-eval-skip": True}), CONFIG, "one dialect"),

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from pytest_extract import MISSING, compile_schema
 from pytest_extract.errors import SchemaError
+from tests.core.schemas import TEXT, array, obj, table
 from tests.shared_data import ROOT as SHARED
 from tests.vector_judges import extract_bench_judge, xeval_judge
 
@@ -162,16 +163,12 @@ def random_table(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
     properties: dict[str, Any] = {name: schema for name, (schema, _) in columns.items()}
     inner = {name: rng.choice(COLUMNS) for name in ("k", "l")}
     if nested:
-        item = {"type": "object", "properties": {name: schema for name, (schema, _) in inner.items()}}
-        properties |= {"items": {"type": "array", "items": item}, "one": item}
-        properties["texts"] = {"type": "array", "items": {"type": "string"}}
+        item = obj(**{name: schema for name, (schema, _) in inner.items()})
+        properties |= {"items": array(item), "one": item, "texts": array(TEXT)}
 
     def cells(of: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: None if rng.random() < 0.1 else rng.choice(stock)
-            for name, (_, stock) in of.items()
-            if rng.random() < 0.9
-        }
+        there = ((name, stock) for name, (_, stock) in of.items() if rng.random() < 0.9)
+        return {name: None if rng.random() < 0.1 else rng.choice(stock) for name, stock in there}
 
     def row() -> dict[str, Any]:
         found = cells(columns)
@@ -195,12 +192,8 @@ def random_table(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
         weight = rng.choice([0, 0.5, 2, 3]) if rng.random() < 0.3 else None
         if weight is not None and own.get("type") != "array":
             overrides[f"rows[].{name}"] = {"weight": weight}
-    schema = {
-        "type": "object",
-        "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": properties}}},
-    }
     how = {"overrides": overrides, "semantics": rng.choice(["default", "default", "extract-bench"])}
-    return schema, {"rows": gold}, {"rows": output}, how
+    return obj(rows=table(**properties)), {"rows": gold}, {"rows": output}, how
 
 
 COLUMNS: tuple[tuple[dict[str, Any], list[Any]], ...] = (
@@ -229,14 +222,18 @@ def tables() -> Iterator[Comparison]:
         yield f"{seed:03}", partial(compare_table, seed)
 
 
-def golds() -> Iterator[Comparison]:
+def published_golds() -> Iterator[tuple[str, Any, Any]]:
+    """Yield ExtractBench's golds: name, schema, gold."""
     for path in sorted((SHARED / "data/extract-bench/dataset").glob("*/*/pdf+gold/*.gold.json")):
         schema = read(next(path.parents[1].glob("*-schema.json")))
-        schema, gold = schema.get("schema_definition", schema), read(path)
+        yield path.name.removesuffix(".gold.json"), schema.get("schema_definition", schema), read(path)
+
+
+def golds() -> Iterator[Comparison]:
+    for name, schema, gold in published_golds():
         for semantics in ("default", "extract-bench"):
             for label, change in OUTPUTS.items():
-                compare = partial(compare_gold, schema, gold, [change], semantics)
-                yield f"{path.name.removesuffix('.gold.json')[:24]}, {label}, {semantics}", compare
+                yield f"{name[:24]}, {label}, {semantics}", partial(compare_gold, schema, gold, [change], semantics)
 
 
 def deepjson_golds() -> Iterator[Comparison]:

@@ -105,8 +105,6 @@ schemas: st.SearchStrategy[Any] = st.recursive(_leaf_schemas, _grown, max_leaves
 """Any JSON Schema without scoring annotations, recursion and dangling references included."""
 _near_scalars = st.sampled_from([None, True, False, 0, 1, 1.0, 2.5, "", "x", "X ", "1"])
 near_values: st.SearchStrategy[Any] = st.recursive(
-    _near_scalars,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_names, inner, max_size=3),
-    max_leaves=10,
+    _near_scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_names, inner, max_size=3), max_leaves=10
 )
 """Values from a small stock, so that two of them often agree in part."""

@@ -6,17 +6,12 @@ import pytest
 
 from pytest_extract import compile_schema
 from tests import golden_digests
+from tests.core.schemas import NUMBER, TEXT, obj, table
 from tests.golden_digests import GROUPS, TIE, Scored, changes, digest_of, digests_of, random_table, scored, stored
 from tests.shared_data import shared
 
 RENEW = "`python -m tests.golden_digests` says what changed, and renews the digests"
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "rows": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
-        "total": {"type": "number"},
-    },
-}
+SCHEMA = obj(rows=table(a=TEXT), total=NUMBER)
 GOLD = {"rows": [{"a": "x"}, {"a": "y"}], "total": 1}
 
 

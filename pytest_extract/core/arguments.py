@@ -159,9 +159,8 @@ def kept_text(value: object) -> str | None:
 
 def schema_argument(schema: object) -> Json:
     """Return the JSON Schema that is meant, which may be that of a class (`class_schema`); ConfigError for none."""
-    if isinstance(schema, Mapping | list | tuple) or type(schema) in _SCALARS:
-        return json_argument("schema", schema)
-    return json_argument("schema", class_schema("schema", schema))
+    is_json = isinstance(schema, Mapping | list | tuple) or type(schema) in _SCALARS
+    return json_argument("schema", schema if is_json else class_schema("schema", schema))
 
 
 def class_schema(name: str, given: Any) -> Json:

@@ -341,10 +341,8 @@ class Regex:
         return self._compiled.is_valid(without_surrogates(text))
 
 
-@lru_cache(maxsize=256)
-def compile_regex(pattern: str) -> Regex:
-    """Compile an expression of a schema; raises ValueError as `Regex` does."""
-    return Regex(pattern)
+compile_regex: Final = lru_cache(maxsize=256)(Regex)
+"""Compile an expression of a schema; raises ValueError as `Regex` does."""
 
 
 def without_surrogates(text: str) -> str:

@@ -23,7 +23,7 @@ from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.schema.annotations import Dialect
 from pytest_extract.core.schema.source import Key
-from pytest_extract.core.schema.tree import Conformance, Schema, SchemaNode
+from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import (
     MISSING,
     ROOT,
@@ -504,7 +504,6 @@ def schema_coverage(cases: Iterable[Case]) -> list[SchemaCoverage]:
 def _states(schema: Json, golds: Sequence[Json]) -> Iterator[SchemaState]:
     """Yield the states of all places of a schema, from the root on."""
     tree = Schema(schema)
-    fits = Conformance(tree)
 
     def below(
         key: Key, pattern: str, values: Sequence[Json | Missing], depth: int, *, optional: bool = False
@@ -521,7 +520,7 @@ def _states(schema: Json, golds: Sequence[Json]) -> Iterator[SchemaState]:
         for state, covered in _own_states(node, there):
             yield SchemaState(pattern, state, covered)
         branches = [tree.node(branch) for branch in node.branches]
-        taken = [next((at for at, branch in enumerate(branches) if fits(branch, value)), None) for value in there]
+        taken = [next((at for at, branch in enumerate(branches) if tree.fits(branch, value)), None) for value in there]
         for number, branch in enumerate(node.branches):
             fitting = [value for value, at in zip(there, taken, strict=True) if at == number]
             yield SchemaState(pattern, f"alternative {number + 1} of {len(branches)}", bool(fitting))

@@ -29,27 +29,24 @@ def test_a_type_list_is_a_choice_and_a_choice_without_metric_gives_no_field_resu
     assert fields({"type": types, "evaluation_config": "string_exact"}, "x", "y") == [("it", "string_exact", 0.0)]
 
 
+BARE = {
+    "array": (ROWS, ["a"], ["b"]),
+    "nullable array": ({"anyOf": [ROWS, NULL]}, ["a"], ["b"]),
+    "one branch": ({"anyOf": [PERSON]}, ONE, OTHER),
+    "nullable object": ({"anyOf": [PERSON, NULL]}, ONE, OTHER),
+    "two branches": ({"anyOf": [PERSON, EXACT]}, ONE, OTHER),
+}
+
+
 @pytest.mark.parametrize("nothing", [{}, {"metrics": []}, "skip"], ids=str)
-@pytest.mark.parametrize(
-    ("place", "gold", "extracted"),
-    [
-        (ROWS, ["a"], ["b"]),
-        ({"anyOf": [ROWS, NULL]}, ["a"], ["b"]),
-        ({"anyOf": [PERSON]}, ONE, OTHER),
-        ({"anyOf": [PERSON, NULL]}, ONE, OTHER),
-        ({"anyOf": [PERSON, EXACT]}, ONE, OTHER),
-    ],
-    ids=["array", "nullable-array", "one-branch", "nullable-object", "two-branches"],
-)
+@pytest.mark.parametrize(("place", "gold", "extracted"), BARE.values(), ids=BARE)
 def test_a_configuration_without_metrics_asks_for_none(place, nothing, gold, extracted):
     assert fields({**place, "evaluation_config": nothing}, gold, extracted) == []
 
 
 def test_the_properties_of_an_object_without_metrics_are_scored_all_the_same():
-    assert fields({**PERSON, "evaluation_config": {}}, ONE, OTHER) == [
-        ("it.name", "string_exact", 1.0),
-        ("it.age", "integer_exact", 0.0),
-    ]
+    found = fields({**PERSON, "evaluation_config": {}}, ONE, OTHER)
+    assert found == [("it.name", "string_exact", 1.0), ("it.age", "integer_exact", 0.0)]
 
 
 @pytest.mark.parametrize("branches", [[PERSON], [PERSON, NULL], [PERSON, EXACT]], ids=["one", "nullable", "two"])
@@ -196,11 +193,8 @@ def test_an_object_that_neither_side_has_is_no_match_where_it_would_be_too_deep(
 
 
 def compared(kind, compare, *transforms):
-    return {
-        "type": kind,
-        "x-eval-compare": compare,
-        "x-eval-transform": [{"type_convert": {"to": to}} for to in transforms],
-    }
+    converted = [{"type_convert": {"to": to}} for to in transforms]
+    return {"type": kind, "x-eval-compare": compare, "x-eval-transform": converted}
 
 
 @pytest.mark.parametrize(

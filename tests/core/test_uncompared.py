@@ -14,7 +14,8 @@ from pytest_extract.core.results import Status
 from pytest_extract.core.uncompared import find_uncompared
 from pytest_extract.core.values import iter_leaves
 from tests.core.schemas import EXACT, TEXT, array, obj, scored, table
-from tests.shared_data import ROOT, shared
+from tests.golden_digests import published_golds
+from tests.shared_data import shared
 
 BENCH = {"semantics": "extract-bench", "judge_mode": "exact"}
 STRUCT = {"semantics": "struct-extract-eval"}
@@ -124,24 +125,13 @@ def test_it_counts_what_may_change_unseen(properties, gold):
 # --- ExtractBench's golds (shared data; skipped without)
 
 DATASET = "data/extract-bench/dataset"
-GOLDS = sorted(ROOT.glob(f"{DATASET}/*/*/pdf+gold/*.gold.json"))
-
-
-def load(path):
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def schema_of(gold):
-    (schema,) = gold.parents[1].glob("*-schema.json")
-    node = load(schema)
-    return node.get("schema_definition", node)  # the one of resumes stands under a key
+GOLDS = {name: (schema, gold) for name, schema, gold in published_golds()}
 
 
 @pytest.mark.parametrize("semantics", ["extract-bench", "default"])
-@pytest.mark.parametrize("path", GOLDS, ids=lambda path: path.name.removesuffix(".gold.json")[:30])
-def test_a_gold_scores_1_against_itself_without_a_judge_and_every_value_is_looked_at(path, semantics):
-    gold = load(path)
-    score = scored(schema_of(path), gold, load(path), how={"semantics": semantics})
+@pytest.mark.parametrize(("schema", "gold"), GOLDS.values(), ids=GOLDS)
+def test_a_gold_scores_1_against_itself_without_a_judge_and_every_value_is_looked_at(schema, gold, semantics):
+    score = scored(schema, gold, copy.deepcopy(gold), how={"semantics": semantics})
     assert score.questions_asked == 0
     assert [score.measures[name] for name in ("pass_rate", "mean_score", "precision", "recall", "f1")] == [1.0] * 5
     if semantics == "default":
@@ -152,11 +142,11 @@ def test_a_gold_scores_1_against_itself_without_a_judge_and_every_value_is_looke
 
 def test_items_of_the_wrong_type_inside_arrays_are_scored():
     shared(DATASET)
-    (path,) = [gold for gold in GOLDS if gold.name.startswith("shah24")]
-    gold, spoilt = load(path), load(path)
+    schema, gold = next(both for name, both in GOLDS.items() if name.startswith("shah24"))
+    spoilt = copy.deepcopy(gold)
     first = next(key for key, value in gold.items() if isinstance(value, list) and value)
     spoilt[first][0] = ["not", "of", "this", "type"]
-    score = scored(schema_of(path), gold, spoilt, how={"judge_mode": "fuzzy"})
+    score = scored(schema, gold, spoilt, how={"judge_mode": "fuzzy"})
     assert {leaf.status for leaf in score.leaves} >= {Status.MATCH, Status.HALLUCINATION}
     assert score.measures["f1"] < 1.0
 
@@ -165,11 +155,10 @@ def test_what_of_the_published_golds_is_compared_with_nothing():
     """What the compiled schema says agrees with changing every value in turn."""
     shared(DATASET)
     counts = {}
-    for path in GOLDS:
-        gold = load(path)
-        scorer = compile_schema(schema_of(path), judge_mode="exact")
+    for name, (schema, gold) in GOLDS.items():
+        scorer = compile_schema(schema, judge_mode="exact")
         uncompared = find_uncompared(scorer.program, gold)
-        counts[path.name.removesuffix(".gold.json")] = 0 if uncompared is None else uncompared.count
+        counts[name] = 0 if uncompared is None else uncompared.count
         if sum(1 for _ in iter_leaves(gold)) < 100:
             assert len(unseen(scorer, gold)) == (0 if uncompared is None else uncompared.count + uncompared.skipped)
     assert sum(count > 0 for count in counts.values()) == 10

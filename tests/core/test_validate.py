@@ -17,9 +17,8 @@ from pytest_extract.core.values import same_key
 from tests.core.schemas import INTEGER, TEXT, array, obj
 from tests.strategies import json_values, nested
 
-DRAFTS = {name: f"http://json-schema.org/draft-0{name}/schema#" for name in "467"} | {
-    name: f"https://json-schema.org/draft/{name}/schema" for name in ("2019-09", "2020-12")
-}
+DRAFTS = {name: f"http://json-schema.org/draft-0{name}/schema#" for name in "467"}
+DRAFTS |= {name: f"https://json-schema.org/draft/{name}/schema" for name in ("2019-09", "2020-12")}
 ROWS = {
     **obj(rows=array({"$ref": "#/$defs/row"}), day={**TEXT, "pattern": r"^\d{4}-\d{2}$"}),
     "required": ["rows"],
@@ -232,11 +231,7 @@ SEVERAL = ["anyOf", "oneOf", "prefixItems"]
 
 def composed(inner):
     several = st.lists(inner | st.booleans(), min_size=1, max_size=2)
-    optional = {
-        **dict.fromkeys(ONE, inner | st.booleans()),
-        **dict.fromkeys(SEVERAL, several),
-        "items": inner | several,
-    }
+    optional = dict.fromkeys(ONE, inner | st.booleans()) | dict.fromkeys(SEVERAL, several) | {"items": inner | several}
     named = st.dictionaries(names, inner, max_size=2)
     parts = st.fixed_dictionaries({}, optional={**optional, "properties": named, "dependentSchemas": named})
     return st.builds(lambda own, more: own | more, keywords, parts)
@@ -271,9 +266,8 @@ def test_verdicts_are_those_of_jsonschema(schema, uri, value):
 
 KEYWORDS = [*Draft7Validator.META_SCHEMA["properties"], "$defs", "prefixItems", "dependentRequired", "dependentSchemas"]
 WRONG = {"type": "strnig"}
-odd_values = json_values | st.sampled_from(
-    [WRONG, {"a": WRONG}, [WRONG], {"a": ["b"]}, ["b"], ["b", "b"], "(", "#", "a b"]
-)
+ODD = [WRONG, {"a": WRONG}, [WRONG], {"a": ["b"]}, ["b"], ["b", "b"], "(", "#", "a b"]
+odd_values = json_values | st.sampled_from(ODD)
 
 
 @given(st.dictionaries(st.sampled_from(KEYWORDS), odd_values, max_size=3), st.sampled_from(sorted(DRAFTS.values())))
@@ -388,9 +382,8 @@ def test_names_of_definitions_need_no_escapes(draft, name):
 
 
 def test_what_only_looks_like_a_keyword_is_none():
-    assert Validator({"default": {"pattern": "("}, "properties": {"pattern": {"const": "("}}}).is_valid(
-        {"pattern": "("}
-    )
+    data = {"default": {"pattern": "("}, "properties": {"pattern": {"const": "("}}}
+    assert Validator(data).is_valid({"pattern": "("})
     for name in ("default", "const", "examples", "pattern"):
         schema = {"$schema": DRAFT_4, "properties": {name: {**TEXT, "pattern": "^a]$"}}}
         assert Validator(schema).is_valid({name: "a]"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.vector_judges import extract_bench_judge
 
 shared("vectors/extractbench.jsonl")
 VECTORS = list(jsonl("vectors/extractbench.jsonl"))
+near = partial(pytest.approx, abs=1e-9)
 BAD_PARAMETER = re.compile(r"parameter '\w+' must|needs the parameter|no metric '")
 """What our configuration errors say where the published program takes a default, or scores the metric 0."""
 
@@ -103,7 +105,7 @@ def in_report(report):
     prefixes = Counter()
     for key, count in report.fail_prefixes.items():
         prefixes["$" if key == "properties" else key.split(".")[0]] += count
-    return {**found, "fail_prefixes": dict(prefixes), "score": pytest.approx(report.score, abs=1e-9)}
+    return {**found, "fail_prefixes": dict(prefixes), "score": near(report.score)}
 
 
 @pytest.mark.parametrize("vector", PUBLISHED, ids=lambda vector: vector["id"])
@@ -121,13 +123,11 @@ def test_published_results(vector):
         for metric, result in results.items()
         if keys_of(schema, path) not in skipped
     ]
-    expected = {
-        (keys_of(schema, path), name): (pytest.approx(r["score"], abs=1e-9), r["passed"]) for path, name, r in theirs
-    }
-    assert {(own_keys(schema, field.path), field.metric): (field.score, field.passed) for field, _ in ours} == expected
+    approx = {(keys_of(schema, path), name): (near(r["score"]), r["passed"]) for path, name, r in theirs}
+    assert {(own_keys(schema, field.path), field.metric): (field.score, field.passed) for field, _ in ours} == approx
     if not vector["quirks"]:
-        assert score.measures["pass_rate"] == pytest.approx(vector["pass_rate"], abs=1e-9)
-        assert score.measures["mean_score"] == pytest.approx(vector["score"], abs=1e-9)
+        assert score.measures["pass_rate"] == near(vector["pass_rate"])
+        assert score.measures["mean_score"] == near(vector["score"])
     published = [published_row(path, metric, result) for path, metric, result in theirs]
     assert in_report(extract_bench_report([row for _, row in ours])) == in_report(extract_bench_report(published))
     coverage = content_coverage(schema, vector["gold"], vector["extracted"])

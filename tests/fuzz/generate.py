@@ -22,17 +22,7 @@ PATTERNS = ("^a", "x$", "[0-9]+", "(", "\\p{L}", "^(a+)+$", "(a|a)*b", "(?<=a)b"
 PLACES = ("a", "b", "c", "id", "a[]", "a[].a", "b[].b", "a.b", '["a.b"]', "$", "nowhere", "[]", "")
 ALIGNERS = ("position", "key", "hungarian", "best_fit", "multiset", "judge")
 ORDER_FREE = frozenset({"key", "key_field", "hungarian", "best_fit", "multiset"})
-REFS = (
-    "#",
-    "#/$defs/d",
-    "#/$defs/d",
-    "#/$defs/d",
-    "#/properties/a",
-    "#/nowhere",
-    "http://x.invalid/s",
-    "#/$defs/%64",
-    7,
-)
+REFS = (*["#/$defs/d"] * 3, "#", "#/properties/a", "#/nowhere", "http://x.invalid/s", "#/$defs/%64", 7)
 DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-04/schema#", "urn:none", 4)  # fmt: skip
 
 
@@ -45,24 +35,10 @@ def nested(depth: int, core: Json, *, objects: bool = False) -> Json:
 
 INFINITE = (float("nan"), float("inf"), float("-inf"))
 NUMBERS = (-0.0, 10**400, -(10**400), 10**5000, int("7" * 401), 1e308, 5e-324, 2**53 + 1)
-TEXTS = (
-    "\ud800",
-    "\udfff\x00\ud800 a",
-    "\u202eabc\u202c",
-    "\x1b[31mred\x1b[0m",
-    "e\u0301",
-    "ﬁ Straße",
-    "9" * 401,
-    "1e999",
-)
-NESTED = (
-    nested(60, 1),
-    nested(60, "x", objects=True),
-    nested(300, [None]),
-    [[], [[]], [None], [{}]],
-    {"": {"": {"": None}}},
-    [True, 1, 1.0, "1", None, [], {}],
-)
+MARKED = ("\u202eabc\u202c", "\x1b[31mred\x1b[0m", "e\u0301", "ﬁ Straße")
+TEXTS = (*MARKED, "\ud800", "\udfff\x00\ud800 a", "9" * 401, "1e999")
+DEEP = (nested(60, 1), nested(60, "x", objects=True), nested(300, [None]))
+NESTED = (*DEEP, [[], [[]], [None], [{}]], {"": {"": {"": None}}}, [True, 1, 1.0, "1", None, [], {}])
 HOSTILE = (*INFINITE, *NUMBERS, *TEXTS, *NESTED, "nan", "  ", "a" * 30 + "!", {name: name for name in NAMES})
 SCALARS = (None, True, False, 0, 1, 1.0, 2.5, -3, 10, "", "x", "X ", "1", "a", "b", "ACME GmbH", "acme  gmbh", "2024-03-15", "1,234.50 EUR", "5 kg")  # fmt: skip
 OF_TYPE = {

@@ -15,7 +15,6 @@ from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.result_json import from_json
 from pytest_extract.core.results import Answer, Judge, ScoreRecord, Status
 from pytest_extract.core.scorer import Score
-from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.exports import csv_table
 from pytest_extract.report.html.page import page
@@ -167,15 +166,6 @@ def _odd_names(value: Json) -> bool:
     )
 
 
-def _valueless_row(value: Json) -> bool:
-    """Whether a list has a row without a value: it fits every row without one, and not all of them count alike."""
-
-    def holds_none(row: Json) -> bool:
-        return not any(part is not None and not isinstance(part, dict | list) for part in _parts(row))
-
-    return any(isinstance(one, list) and any(map(holds_none, one)) for one in _parts(value))
-
-
 def _names_not_reflexive(node: Json) -> bool:
     """Whether a part of a schema names, in either dialect, a metric under which a value may differ from itself."""
     if not isinstance(node, dict):
@@ -285,41 +275,6 @@ def keys_law(pair: Pair) -> None:
             raise Broken(f"keys in another order: {name} {value} became {other.measures[name]}")
 
 
-def _paired_as_well(one: Score, other: Score) -> bool:
-    """Whether all that differs follows from pairings that are equally good: of these, the order of rows chooses.
-
-    An array whose pairs score as much in both, though its leaves differ, has such a pairing; what is around it may
-    differ for that reason, and nothing else may.
-    """
-
-    def leaves(score: Score, path: FieldPath) -> list[tuple[str, float]]:
-        return sorted((str(r.status), round(r.score, 9)) for r in score.leaves if r.path[: len(path)] == path)
-
-    recalls = {array.path: array.recall for array in other.arrays}
-    is_equal = {each.path: abs(each.recall - recalls.get(each.path, math.inf)) < 1e-9 for each in one.arrays}
-    ties = [path for path, equal in is_equal.items() if equal and leaves(one, path) != leaves(other, path)]
-    unequal = [path for path, equal in is_equal.items() if not equal]
-    return bool(ties) and all(any(tie[: len(path)] == path for tie in ties) for path in unequal)
-
-
-def rows_law(pair: Pair) -> None:
-    """Where the order of rows does not count, it changes neither `pass_rate` nor `mean_score` (semantics `default`)."""
-    if "overrides" in pair.setup.options or pair.scorer.semantics != "default" or pair.extracted is MISSING:
-        return
-    if pair.judge is not None or _strange(pair.extracted) or _valueless_row([pair.gold, pair.extracted]):
-        return
-    names = _key_names(pair.setup.schema)
-    if names and (_without_key(pair.gold, names) or _without_key(pair.extracted, names)):
-        return
-    other = shuffled_rows(pair.extracted, pair.setup.schema, True, random.Random(pair.seed))
-    if frozen(other) == frozen(pair.extracted):
-        return
-    again = pair.again(pair.gold, other)
-    for name in ("pass_rate", "mean_score"):
-        if abs(again.ungated[name] - pair.score.ungated[name]) > 1e-9 and not _paired_as_well(pair.score, again):
-            raise Broken(f"rows in another order: {name} {pair.score.ungated[name]} became {again.ungated[name]}")
-
-
 def text_law(pair: Pair) -> None:
     """An output as JSON text scores as the value does, and a damaged text never raises."""
     try:
@@ -391,7 +346,6 @@ LAWS: dict[str, tuple[Callable[[Pair], None], float]] = {
     "self": (self_law, 0.4),
     "shuffled self": (shuffled_self_law, 0.4),
     "keys": (keys_law, 0.25),
-    "rows": (rows_law, 0.4),
     "text": (text_law, 0.15),
     "diff": (diff_law, 0.3),
     "file": (file_law, 0.05),

@@ -17,24 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.core.schemas import NUMBER, TEXT, array, obj, table
 from tests.fuzz.table import parser_of, put_row, quiet_env
 
 LIMIT_S = 2.0
 STOP_S = 20
 MOST_BYTES = 6 * 10**9
 MB = 1_000_000
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "vendor": {"type": "string"},
-        "total": {"type": "number"},
-        "items": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}},
-        },
-        "tags": {"type": "array", "items": {"type": "string"}},
-    },
-}
+SCHEMA = obj(vendor=TEXT, total=NUMBER, items=table(name=TEXT, price=NUMBER), tags=array(TEXT))
 GOLD: dict[str, Any] = {
     "vendor": "ACME GmbH",
     "total": 12.5,
@@ -346,32 +336,21 @@ def wrong_with(output: Output, found: dict[str, Any], limit: float) -> str:
     return f"above {limit:g} s" if found["score_s"] + found["tell_s"] > limit else ""
 
 
-def run(outputs: list[Output], limit: float) -> int:
-    widths = (max((len(output.name) for output in outputs), default=6), 8, 18, 8, 8, 7, 0)
-    put_row(("output", "KB", "kind", "score s", "tell s", "MB", ""), widths)
-    wrong = 0
-    for output in outputs:
-        found = in_process(output.name)
-        problem = wrong_with(output, found, limit)
-        wrong += bool(problem)
-        figures = (f"{found['score_s']:.2f}", f"{found['tell_s']:.2f}", f"{found['mb']:.0f}")
-        put_row((output.name, f"{found['size'] / 1000:,.0f}", found["kind"], *figures, problem), widths)
-    print(f"\n{len(outputs)} outputs, {wrong} otherwise than they should be")
-    return 1 if wrong else 0
-
-
 def main(argv: list[str]) -> int:
     parser = parser_of(__name__, __doc__)
     parser.add_argument("--only", metavar="TEXT", default="", help="outputs whose name has this in it")
-    parser.add_argument("--from", dest="first", metavar="NAME", help="begin with this one")
-    parser.add_argument("--list", action="store_true", help="print the names")
     parser.add_argument("--small", action="store_true", help="leave out those of a megabyte and more")
     parser.add_argument("--limit", type=float, default=LIMIT_S, metavar="S", help="CPU seconds (default %(default)s)")
     args = parser.parse_args(argv)
     chosen = [one for one in OUTPUTS.values() if args.only in one.name and not (args.small and one.big)]
-    if args.first is not None:
-        chosen = chosen[[one.name for one in chosen].index(args.first) :]
-    if args.list:
-        print("\n".join(one.name for one in chosen))
-        return 0
-    return run(chosen, args.limit)
+    widths = (max((len(output.name) for output in chosen), default=6), 8, 18, 8, 8, 7, 0)
+    put_row(("output", "KB", "kind", "score s", "tell s", "MB", ""), widths)
+    wrong = 0
+    for output in chosen:
+        found = in_process(output.name)
+        problem = wrong_with(output, found, args.limit)
+        wrong += bool(problem)
+        figures = (f"{found['score_s']:.2f}", f"{found['tell_s']:.2f}", f"{found['mb']:.0f}")
+        put_row((output.name, f"{found['size'] / 1000:,.0f}", found["kind"], *figures, problem), widths)
+    print(f"\n{len(chosen)} outputs, {wrong} otherwise than they should be")
+    return 1 if wrong else 0

@@ -53,7 +53,7 @@ from pytest_extract.core.schema.annotations import (
     parse_post,
 )
 from pytest_extract.core.schema.source import Key, refuse_endless
-from pytest_extract.core.schema.tree import Conformance, Schema, SchemaNode
+from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import DEFAULT, EXTRACT_BENCH, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import (
@@ -101,7 +101,7 @@ class Binder:
         """Return metrics with a configuration's transforms, weight and threshold."""
         transforms: list[Transform] = []
         for use in annotation.transforms or ():
-            named = self._named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
+            named = self.named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
             if named is not None:
                 transform, is_own = named[0].make(named[1]), use.name in self.extensions.transforms
                 transforms.append(_only_value_errors(transform, use.name) if is_own else transform)
@@ -138,7 +138,7 @@ class Binder:
         if use.preset and use.name in PRESETS:
             use = replace(use, params=PRESETS[use.name])
         known: Mapping[str, MetricSpec | BatchMetric] = {**self._metrics, **self.extensions.batches}
-        named = self._named_in(known, use, "metric", also=("skip",) if use.preset else ())
+        named = self.named_in(known, use, "metric", also=("skip",) if use.preset else ())
         if named is None:
             return None
         spec, params = named
@@ -182,7 +182,7 @@ class Binder:
     def align(self, use: AlignUse) -> Align | None:
         """Return the alignment that a configuration names."""
         if use.name in self.extensions.aligners or use.name not in ALIGNERS:
-            named = self._named_in(self.extensions.aligners, use, "aligner", also=ALIGNERS)
+            named = self.named_in(self.extensions.aligners, use, "aligner", also=ALIGNERS)
             if named is None:
                 return None
             spec, params = named
@@ -191,11 +191,7 @@ class Binder:
         mode = cast("AlignMode", "best_fit" if by_fit else use.name)
         return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)
 
-    def post_processor(self, use: MetricUse) -> tuple[PostSpec, Mapping[str, Json]] | None:
-        """Return a post-processor with its parameters."""
-        return self._named_in({**POST_PROCESSORS, **self.extensions.post_processors}, use, "post-processor")
-
-    def _named_in(
+    def named_in(
         self, table: Mapping[str, _Spec], use: MetricUse, kind: str, also: Iterable[str] = ()
     ) -> tuple[_Spec, dict[str, Json]] | None:
         """Return the named entry of a table with its parameters, defaults included; None where either is wrong.
@@ -737,7 +733,8 @@ def compile_program(
             problems.report(f"the schema has no field {pattern!r}{hint}", IN_OVERRIDES + pattern)
     uses = () if post_process is None else parse_post(post_process, IN_POST, problems.report)
     uses += (of_root.post or ()) if of_root is not None else ()
-    bound = [binder.post_processor(use) for use in uses]
+    known_posts = {**POST_PROCESSORS, **binder.extensions.post_processors}
+    bound = [binder.named_in(known_posts, use, "post-processor") for use in uses]
     errors = sorted(problems.found.values(), key=lambda error: error.at[:1] == ("overrides",))
     if errors:
         raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
@@ -750,7 +747,7 @@ def compile_program(
         judged=compiler.judged,
         judges=binder.judges,
         post_processors=tuple(post_processor for post_processor in bound if post_processor is not None),
-        fits=Conformance(tree),
+        fits=tree.fits,
     )
 
 

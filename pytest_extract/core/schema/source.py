@@ -89,20 +89,16 @@ class SchemaSource:
                 schema = self.at(pointer)
                 layers[pointer] = RefLayer(pointer, schema, pointer in bare) if isinstance(schema, dict) else None
                 if isinstance(schema, dict):
-                    queue.extend(reversed(list(self._composed(pointer, schema, dangling))))
+                    references = [*self.references(schema)]
+                    dangling += [ref for ref, target in references if target is None]
+                    led = [target for _, target in references if target is not None]
+                    if isinstance(branches := schema.get("allOf"), list):
+                        led += [f"{pointer}/allOf/{index}" for index in range(len(branches))]
+                    queue += reversed(led)
         impossible = any(layer is None and self.at(pointer) is False for pointer, layer in layers.items())
-        found = Layers(tuple(layer for layer in layers.values() if layer is not None), tuple(dangling), impossible)
-        self._expanded[key] = found
-        return found
-
-    def _composed(self, pointer: str, schema: dict[str, Json], dangling: list[str]) -> Iterator[str]:
-        for ref, target in self.references(schema):
-            if target is None:
-                dangling.append(ref)
-            else:
-                yield target
-        if isinstance(branches := schema.get("allOf"), list):
-            yield from (f"{pointer}/allOf/{index}" for index in range(len(branches)))
+        found = tuple(layer for layer in layers.values() if layer is not None)
+        self._expanded[key] = Layers(found, tuple(dangling), impossible)
+        return self._expanded[key]
 
     def references(self, schema: Mapping[str, Json]) -> Iterator[tuple[str, str | None]]:
         """Yield what a schema refers to, and where that stands in the document, None where it leads out of it."""

@@ -28,6 +28,11 @@ MOST_NODES: Final = 20_000
 """Nodes that are looked at for mistakes ahead of scoring; compositions can make exponentially many."""
 
 
+_Known: TypeAlias = dict[tuple[int, int], bool]
+_DEEP = 24
+"""Levels that are looked at; what differs only below them is not told apart."""
+
+
 class SchemaNode(NamedTuple):
     """One place of a schema, seen through `$ref` and `allOf`.
 
@@ -208,6 +213,43 @@ class Schema:
                     return kept, has_null
         return [], False
 
+    def fits(self, node: SchemaNode, value: Json) -> bool:
+        """Whether the value has a type, a constant and keys that the node allows, and so all the way down."""
+        return self._fits(node, value, 0, {})
+
+    def _fits(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
+        key = id(node), id(value)  # recursive alternatives ask again for each way that leads to a value
+        if key not in known:
+            known[key] = self._found(node, value, depth, known)
+        return known[key]
+
+    def _found(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
+        if (value is None and node.nullable) or depth > _DEEP:
+            return True
+        if node.branches:
+            return any(self._fits(self.node(branch), value, depth + 1, known) for branch in node.branches)
+        if not type_fits(node.types, value):
+            return False
+        if node.values is not None and not any(
+            type(value) is type(one) and (isinstance(one, CONTAINERS) or value == one) for one in node.values
+        ):
+            return False
+        below: list[tuple[Key | None, Json]] = []
+        if isinstance(value, dict):
+            if not node.required <= value.keys():
+                return False
+            for name, item in value.items():
+                keys = [key for pattern, key in node.patterns if pattern.search(name)]
+                keys += [node.properties[name]] if name in node.properties else []
+                if not keys and node.additional is False:
+                    return False
+                if not keys and isinstance(node.additional, tuple):
+                    keys = [node.additional]
+                below += ((key, item) for key in keys)
+        elif isinstance(value, list):
+            below += ((node.child(index), item) for index, item in enumerate(value))
+        return all(key is None or self._fits(self.node(key), item, depth + 1, known) for key, item in below)
+
 
 def _without_unions(layers: tuple[RefLayer, ...]) -> Key:
     return tuple(Ref(layer.pointer, bare=True) for layer in layers)
@@ -288,55 +330,6 @@ def _items(layers: tuple[RefLayer, ...]) -> tuple[tuple[Key, ...], Key | None]:
         if isinstance(schema.get(rest), dict | bool):
             items.append(Ref(f"{layer.pointer}/{rest}"))
     return tuple(tuple(refs) for refs in prefix), tuple(items) or None
-
-
-_Known: TypeAlias = dict[tuple[int, int], bool]
-_DEEP = 24
-"""Levels that are looked at; what differs only below them is not told apart."""
-
-
-class Conformance:
-    """Answers for one schema."""
-
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
-
-    def __call__(self, node: SchemaNode, value: Json) -> bool:
-        """Whether the value has a type, a constant and keys that the node allows, and so all the way down."""
-        return self._fits(node, value, 0, {})
-
-    def _fits(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
-        key = id(node), id(value)  # recursive alternatives ask again for each way that leads to a value
-        if key not in known:
-            known[key] = self._found(node, value, depth, known)
-        return known[key]
-
-    def _found(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
-        if (value is None and node.nullable) or depth > _DEEP:
-            return True
-        if node.branches:
-            return any(self._fits(self._schema.node(branch), value, depth + 1, known) for branch in node.branches)
-        if not type_fits(node.types, value):
-            return False
-        if node.values is not None and not any(
-            type(value) is type(one) and (isinstance(one, CONTAINERS) or value == one) for one in node.values
-        ):
-            return False
-        below: list[tuple[Key | None, Json]] = []
-        if isinstance(value, dict):
-            if not node.required <= value.keys():
-                return False
-            for name, item in value.items():
-                keys = [key for pattern, key in node.patterns if pattern.search(name)]
-                keys += [node.properties[name]] if name in node.properties else []
-                if not keys and node.additional is False:
-                    return False
-                if not keys and isinstance(node.additional, tuple):
-                    keys = [node.additional]
-                below += ((key, item) for key in keys)
-        elif isinstance(value, list):
-            below += ((node.child(index), item) for index, item in enumerate(value))
-        return all(key is None or self._fits(self._schema.node(key), item, depth + 1, known) for key, item in below)
 
 
 def type_fits(types: Collection[str], value: Json) -> bool:

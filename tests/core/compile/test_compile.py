@@ -48,6 +48,8 @@ MISTAKES = {
     "key-without-names": (configured({"align": "key"}, "array"), f"{CONFIG}/align", "needs `key`"),
     "key-of-numbers": (configured({"align": "key", "key": [1]}, "array"), f"{CONFIG}/align/key", "property's name"),
     "key-for-position": (configured({"align": "position", "key": "id"}, "array"), f"{CONFIG}/align/key", "no meaning"),
+    "cutoff-for-position": (configured({"align": {"by": "position", "key_cutoff": 0.5}}, "array"), f"{CONFIG}/align/key_cutoff", "no meaning"),
+    "params-for-position": (configured({"align": {"by": "position", "params": {"n": 1}}}, "array"), f"{CONFIG}/align/params", "no meaning"),
     "cutoff-above-1": (configured({"key": "id", "key_cutoff": 2}, "array"), f"{CONFIG}/key_cutoff", "from 0 to 1"),
     "bad-nulls": (configured({"nulls": "maybe"}), f"{CONFIG}/nulls", "absent or value"),
     "two-dialects-at-a-node": (obj(a={"type": "string", "evaluation_config": "skip", "x-eval-skip": True}), CONFIG, "one dialect"),
@@ -160,16 +162,16 @@ def test_a_case_may_skip_a_whole_object(semantics, schema):
     assert not scorer.needs_judge
 
 
+def within(tolerance):
+    return {"metric_id": "number_tolerance", "params": {"tolerance": tolerance}}
+
+
 FORMS = {
     "preset": ("number_tolerance", {"tolerance": 0.001}, 1.0),
-    "bare": ({"metric_id": "number_tolerance", "params": {"tolerance": 2}}, {"tolerance": 2}, 1.0),
+    "bare": (within(2), {"tolerance": 2}, 1.0),
     "without params": ({"metrics": [{"metric_id": "number_tolerance"}]}, {}, 1.0),
     "weights": ({"metrics": [{"metric_id": "number_tolerance", "weight": 2}], "aggregation_weight": 3}, {}, 6.0),
-    "named twice: the last counts": (
-        {"metrics": [{"metric_id": "number_tolerance", "params": {"tolerance": t}} for t in (1, 2)]},
-        {"tolerance": 2},
-        1.0,
-    ),
+    "twice: the last counts": ({"metrics": [within(1), within(2)]}, {"tolerance": 2}, 1.0),
 }
 
 
@@ -203,21 +205,15 @@ def test_a_wrong_name_of_semantics_or_of_a_mode_is_told():
         compile_schema(True, judge_mode="fuzy")
 
 
-@pytest.mark.parametrize(
-    ("align", "mode"),
-    [
-        ("position", "position"),
-        ("hungarian", "best_fit"),
-        ("best_fit", "best_fit"),
-        ("judge", "judge"),
-        ({"by": "mine"}, "custom"),
-    ],
-    ids=str,
-)
-def test_aligners_are_expressible_in_either_dialect(align, mode):
+MODES = {"position": "position", "hungarian": "best_fit", "best_fit": "best_fit", "judge": "judge", "mine": "custom"}
+
+
+@pytest.mark.parametrize(("align", "mode"), MODES.items())
+def test_an_aligner_is_named(align, mode):
     own = Extensions(aligners={"mine": AlignerSpec(name="mine", align=lambda gold, extracted, params: [(0, 0)])})
-    schema = array(obj(a=metric("string_exact")), evaluation_config={"align": align})
-    assert compile_program(schema, extensions=own).root.align.mode == mode
+    for form in (align, {"by": align}):
+        schema = array(obj(a=metric("string_exact")), evaluation_config={"align": form})
+        assert compile_program(schema, extensions=own).root.align.mode == mode
 
 
 # --- references that double, lead nowhere else, or form a net
@@ -280,11 +276,8 @@ def to(name):
 
 def definitions_of(count, properties):
     """Return a schema of the shape of FHIR's Bundle: all definitions refer to each other, some are choices of others."""
-    definitions = {
-        "Any": {"oneOf": [to(f"D{index}") for index in range(count)]},
-        "Left": {"anyOf": [to("Right"), INTEGER]},
-        "Right": {"anyOf": [to("Left"), to("D1")]},
-    }
+    definitions = {"Left": {"anyOf": [to("Right"), INTEGER]}, "Right": {"anyOf": [to("Left"), to("D1")]}}
+    definitions["Any"] = {"oneOf": [to(f"D{index}") for index in range(count)]}
     for index in range(count):
         refs = {f"p{j}": to(f"D{(index * 7 + j * 11) % count}") for j in range(properties)}
         own = obj(kind={"const": f"D{index}"}, name=TEXT, contained=array(to("Any")), side=to("Left"), **refs)
@@ -331,34 +324,17 @@ def test_an_alternative_that_leads_to_itself_keeps_its_own_metrics(order):
 # --- what is shared
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"semantics": "default"},
-        {"nulls": "value"},
-        {"overrides": {"a": "skip"}},
-        {"judge_mode": "exact"},
-        {"post_process": "reclassify_nulls"},
-        {"extensions": Extensions()},
-    ],
-    ids=str,
-)
-def test_a_scorer_is_shared_by_equal_schemas_for_one_way_of_scoring(how):
-    assert compile_schema(configured("string_exact")) is compile_schema(configured("string_exact"))
-    assert compile_schema(configured("string_exact"), **how) is not compile_schema(configured("string_exact"))
+WAYS = {"semantics": "default", "nulls": "value", "overrides": {"a": "skip"}, "judge_mode": "exact"}
+MORE_WAYS = {"post_process": "reclassify_nulls", "extensions": Extensions()}
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (obj(a=TEXT, b=TEXT), obj(b=TEXT, a=TEXT)),
-        (obj(a={"enum": [1]}), obj(a={"enum": [True]})),
-        (obj(a={"enum": [1]}), obj(a={"enum": [1.0]})),
-    ],
-    ids=["order", "true", "float"],
-)
-def test_schemas_that_differ_in_order_or_type_share_nothing(one, other):
-    assert compile_schema(one) is not compile_schema(other)
+def test_a_scorer_is_shared_by_equal_schemas_for_one_way_of_scoring():
+    shared = compile_schema(configured("string_exact"))
+    assert compile_schema(configured("string_exact")) is shared
+    for name, value in (WAYS | MORE_WAYS).items():
+        assert compile_schema(configured("string_exact"), **{name: value}) is not shared
+    assert compile_schema(obj(a=TEXT, b=TEXT)) is not compile_schema(obj(b=TEXT, a=TEXT))
+    assert len({compile_schema(obj(a={"enum": [value]})) for value in (1, True, 1.0)}) == 3
 
 
 def test_changing_a_schema_after_compiling_changes_no_scorer():
@@ -422,9 +398,8 @@ FORMATS = [
 
 @pytest.mark.parametrize(("place", "how", "name"), FORMATS)
 def test_the_metric_of_a_format(place, how, name):
-    patterns = compile_program(
-        obj(a=place, rows=array(place), b={"$ref": "#"}), **{"semantics": "default", **how}
-    ).patterns
+    schema = obj(a=place, rows=array(place), b={"$ref": "#"})
+    patterns = compile_program(schema, **{"semantics": "default", **how}).patterns
     assert {check.metric.name for at in ("a", "rows[]") for check in patterns[at].checks} == {name}
 
 

@@ -38,21 +38,20 @@ SCORERS = {
 }
 
 
+def root_rows(scorer, gold, extracted):
+    return [rows for rows in scorer.score(gold, extracted, gates={"schema": False}).arrays if not rows.path]
+
+
 def total(scorer, gold, extracted):
     """Return the summed scores of the outer rows."""
-    found = [rows for rows in scorer.score(gold, extracted, gates={"schema": False}).arrays if not rows.path]
-    return found[0].recall * len(gold) if found else 0.0
-
-
-def one_pair(scorer, gold, extracted):
-    found = [rows for rows in scorer.score([gold], [extracted], gates={"schema": False}).arrays if not rows.path]
-    return found[0].f1 if found else 0.0
+    return sum(rows.recall * len(gold) for rows in root_rows(scorer, gold, extracted))
 
 
 def best_total(scorer, gold, extracted):
     """Try every pairing of the outer rows."""
     few, many = sorted((gold, extracted), key=len)
-    scores = [[one_pair(scorer, *((one, other) if few is gold else (other, one))) for other in many] for one in few]
+    sides = [[([one], [other]) if few is gold else ([other], [one]) for other in many] for one in few]
+    scores = [[sum(rows.f1 for rows in root_rows(scorer, *pair)) for pair in row] for row in sides]
     orders = permutations(range(len(many)), len(few))
     return max(sum(row[place] for row, place in zip(scores, order, strict=True)) for order in orders)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.measures import field_measures
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MISSING, value_at
 from pytest_extract.errors import SchemaError
 from tests.core.schemas import EXACT, INTEGER, NUMBER, TEXT, array, metric, obj, scored, table
 from tests.strategies import any_json, json_values, near_values, schemas
@@ -107,12 +107,6 @@ rest = st.fixed_dictionaries(
     },
 )
 documents = st.builds(lambda top, others: top | others, cells, rest)
-
-
-def value_at(document, path):
-    for step in path:
-        document = document[step]
-    return document
 
 
 @pytest.mark.parametrize("semantics", SCORERS)

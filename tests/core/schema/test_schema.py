@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract import compile_schema, score
-from pytest_extract.core.schema.tree import Conformance, Schema
+from pytest_extract.core.schema.tree import Schema
 from pytest_extract.errors import SchemaError
 from tests.core.schemas import INTEGER, NUMBER, TEXT, array, obj
 
@@ -236,4 +236,4 @@ FITS = {
 @pytest.mark.parametrize(("schema", "value", "fits"), FITS.values(), ids=FITS)
 def test_fit(schema, value, fits):
     found = Schema(schema)
-    assert Conformance(found)(found.node(found.root), value) is fits
+    assert found.fits(found.node(found.root), value) is fits

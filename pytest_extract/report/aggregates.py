@@ -68,7 +68,7 @@ _RATES: Final = (
     Column("on valid", percent),
 )
 _STATUSES: Final = ("match", "mismatch", "omission", "hallucination", "undecided")
-_STATUS_HEADS: Final = ("match", "mismatch", "missing", "invented", "undecided")
+_STATUS_HEADS: Final = ("match", "mism.", "missing", "invented", "undec.")
 _VALUES: Final = (
     Column("values", _count),
     Column("right", percent),

@@ -67,7 +67,7 @@ def test_report_tells_what_every_system_reports(call):
     for row in (
         "measure mean 95 % weighted 95 %",
         "pass_rate 0.5333 0 - 1 0.4667 0 - 1",
-        "field values right match mism. omit. halluc. undec. score f1",
+        "field values right match mism. missing invented undec. score f1",
         "a 3 33.3 % 1 2 0 0 0 0.7333 0.7333",
         "outputs valid pass rate fields on valid",
         "all 3 of 4 25 % 1 of 4 33.3 %",

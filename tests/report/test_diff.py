@@ -33,15 +33,15 @@ def named(kind, text, *paths):
 
 
 LINES = {
-    'a text omission gold "x"': leaf("a", "x"),
-    'a text hallucination extracted "x"': leaf("a", extracted="x"),
+    'a text missing gold "x"': leaf("a", "x"),
+    'a text invented extracted "x"': leaf("a", extracted="x"),
     "a number(rel=0.01) mismatch gold 12.5 extracted 12.05 off by 0.45, relative error 0.036": leaf(
         "a", 12.5, 12.05, metric="number", params={"rel": 0.01, "abs": None}
     ),
     'r[2].x text mismatch gold "ab c" extracted "ab d" ab [c→d] matched with r[5].x': leaf(
         "r[2].x", "ab c", "ab d", matched="r[5].x"
     ),
-    'a text judge_error gold "x" extracted "y" timed out': leaf(
+    'a text judge error gold "x" extracted "y" timed out': leaf(
         "a", "x", "y", status="judge_error", reason="timed out"
     ),
     'a text mismatch gold "x" extracted "y" no \\x1b[31mdate': leaf("a", "x", "y", reason="no \x1b[31mdate"),
@@ -68,13 +68,13 @@ def test_a_field_s_line(line):
     [
         (
             [leaf("v.name", "A"), leaf("v.city", "B")],
-            ['v object omission gold {name: "A", city: "B"} whole object missing, 2 fields'],
+            ['v object missing gold {name: "A", city: "B"} whole object, 2 fields'],
         ),
         (
             [leaf("r[2].p", 1), leaf("r[2].q", "a"), leaf("r[-1].p", extracted=5, matched="r[7].p")],
             [
-                'r[2] row omission gold {p: 1, q: "a"} whole row missing, 2 fields',
-                "r[-1].p text hallucination extracted 5 stands at r[7].p",
+                'r[2] row missing gold {p: 1, q: "a"} whole row, 2 fields',
+                "r[-1].p text invented extracted 5 stands at r[7].p",
             ],
         ),
         (  # of the list that is the whole output
@@ -85,7 +85,7 @@ def test_a_field_s_line(line):
             [leaf('["odd[3]"].p', 1, "1"), leaf('["odd[3]"].q', 1)],
             [
                 '["odd[3]"].p text mismatch gold 1 extracted "1" string where gold has integer',
-                '["odd[3]"].q text omission gold 1',
+                '["odd[3]"].q text missing gold 1',
             ],
         ),
     ],
@@ -111,7 +111,7 @@ def test_characters_that_look_alike_are_named():
 )
 def test_a_named_mistake_is_told_once(kind, text, end):
     one = score(leaf("a", "x"), mistakes=(named(kind, text, "a"),))
-    assert squeezed(told(one))[0] == f'a text omission gold "x"{end}'
+    assert squeezed(told(one))[0] == f'a text missing gold "x"{end}'
 
 
 def test_a_mistake_of_several_fields_is_one_line():
@@ -217,11 +217,11 @@ def test_tb_short_has_a_line_for_each_field():
     assert squeezed(lines) == [
         "total number mismatch gold 450000000 extracted 45000000 1/10 …",
         'vendor.name text mismatch gold "ACME GmbH" extracted "ACME Gmbh" …',
-        'iban text omission gold "DE02"',
-        'note text hallucination extracted "paid"',
-        'items[2] row omission gold {p: 1, q: "a"} whole row missing, …',
+        'iban text missing gold "DE02"',
+        'note text invented extracted "paid"',
+        'items[2] row missing gold {p: 1, q: "a"} whole row, 2 fields',
         'summary text mismatch gold "…n fox jumps over the…" extracted …',
-        'same text judge_error gold "x" extracted "y" timed out',
+        'same text judge error gold "x" extracted "y" timed out',
     ]
     assert lines[2].index("gold ") == lines[3].index("extracted ")
     assert "[H→h]" in told(one, width=120, brief=True)[1]

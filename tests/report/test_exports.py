@@ -65,7 +65,7 @@ def test_a_case_stands_at_the_gold_s_line_of_its_worst_field(root):
     reason, total, items = fewer.text.split("\n")
     assert reason == "pass_rate 0.333 is below 1"
     assert total.startswith("total: mismatch, gold 907.2, extracted 1")
-    assert items.startswith("items[1]: omission")
+    assert items.startswith("items[1]: missing")
     assert place(more) == ("cases/gold.json", 1)
     assert (place(down), down.text) == ((CASES, 5), "down")
 
@@ -155,7 +155,7 @@ def test_junit_properties_have_measures_cost_tags_and_fields():
     score = scored("a", {"total": 1, "items": GOLD["items"]}).attempts[0].score
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, cost_usd=0.25)
     found = dict(junit_properties(case("a", Outcome.FAILED, attempt, tags={"domain": "mail"})))
-    expected = {"pass_rate": "0.333333", "cost_usd": "0.250000", "tag.domain": "mail", "field.vendor": "1 omission"}
+    expected = {"pass_rate": "0.333333", "cost_usd": "0.250000", "tag.domain": "mail", "field.vendor": "1 missing"}
     assert {name: found[f"extract.{name}"] for name in expected} == expected
     assert found["extract.field.items[].name"] == "2 match"
 

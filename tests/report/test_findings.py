@@ -16,14 +16,14 @@ from tests.report.runs import case
 @pytest.mark.parametrize(
     ("entries", "folded"),
     [
-        ([entry("v.a", 1), entry("v.b", 2), entry("c", 1, 1)], [("v", "whole object missing, 2 fields", 2)]),
-        ([entry("v.a", extracted=1), entry("v.w.b", extracted=2)], [("v", "invented object, 2 fields", 2)]),
-        ([entry("t[0]", 1), entry("t[1]", 1)], [("t", "whole array missing, 2 values", 2)]),
+        ([entry("v.a", 1), entry("v.b", 2), entry("c", 1, 1)], [("v", "whole object, 2 fields", 2)]),
+        ([entry("v.a", extracted=1), entry("v.w.b", extracted=2)], [("v", "whole object, 2 fields", 2)]),
+        ([entry("t[0]", 1), entry("t[1]", 1)], [("t", "whole array, 2 values", 2)]),
         ([entry("v.a", 1), entry("v.b", 2, 2)], [("v.a", "", 1)]),
         ([entry("v.a", 1)], [("v.a", "", 1)]),
         (  # of an array that is not missing whole, a row by itself
             [entry("b[0].y", 2), entry("b[0].z", 3), entry("b[1].y", 2, 2), entry("b[2].y", 2)],
-            [("b[0]", "whole row missing, 2 fields", 2), ("b[2].y", "", 1)],
+            [("b[0]", "whole row, 2 fields", 2), ("b[2].y", "", 1)],
         ),
         (  # the outermost
             [
@@ -33,7 +33,7 @@ from tests.report.runs import case
                 entry("a[1].b[0].y", 2),
                 entry("a[1].b[1].y", 2),
             ],
-            [("a[0]", "whole row missing, 2 fields", 2), ("a[1].b", "whole array missing, 2 rows", 2)],
+            [("a[0]", "whole row, 2 fields", 2), ("a[1].b", "whole array, 2 rows", 2)],
         ),
         (  # two swaps and a longer cycle in one list
             [entry(f"a[{row}].y", f"v{row}", f"v{other}") for row, other in enumerate([1, 0, 4, 2, 3])],
@@ -83,10 +83,10 @@ def findings(items, gold, extracted, other="1"):
         ("abc", "xabc", [("r", "row 0 is invented; the rows after stand later", 8)]),
         ("abcdef", "abc", [("r[3]", "the list ends after 3 of 6 rows", 6)]),
         ("abcd", "ab", [("r[2]", "the list ends after 2 of 4 rows", 4)]),
-        ("ab", "abcd", [("r[-1]", "invented row, 2 fields", 2), ("r[-2]", "invented row, 2 fields", 2)]),
+        ("ab", "abcd", [("r[-1]", "whole row, 2 fields", 2), ("r[-2]", "whole row, 2 fields", 2)]),
         ("ab", "abcdef", [("r[-1]", "4 items invented: 2, 3, 4, 5", 8)]),
         ("abcd", "bcad", [("r", "3 rows in another order: 0 at 2, 1 at 0, 2 at 1", 6)]),
-        ("abc", "ab", [("r[2]", "whole row missing, 2 fields", 2)]),
+        ("abc", "ab", [("r[2]", "whole row, 2 fields", 2)]),
     ],
 )
 def test_rows_moved_by_a_gap_lost_or_invented(gold, extracted, folded):

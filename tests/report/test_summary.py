@@ -137,7 +137,7 @@ def test_worst_fields_stand_first_over_all_cases():
         case("d", attempt(0.5, leaf("known", "mismatch")), known=("known",)),
     )
     start = lines.index("worst fields")
-    assert lines[start + 2].split() == ["y", "2", "of", "2", "(100", "%)", "2", "1", "omission,", "1", "hallucination"]
+    assert lines[start + 2].split() == ["y", "2", "of", "2", "(100", "%)", "2", "1", "missing,", "1", "invented"]
     assert "unusable outputs: 1 no_json" in lines
     assert not any(line.startswith(("  x", "  z", "  known ")) for line in lines)
 

@@ -271,7 +271,7 @@ def test_cases_are_filtered_by_tag_and_mistake_and_sorted(show):
     )
     for selector, typed, found in (
         ("select.tag", "scan", ["a", "c"]),
-        ("#status", "omission", ["b"]),
+        ("#status", "missing", ["b"]),
         ("#sort", "name", ["a", "b", "c"]),
     ):
         view.enter(selector, typed)

@@ -186,7 +186,7 @@ def test_new_drafts_a_gold_that_is_not_there(pytester, run, extracted):
         "=* 1 drafted in *",
     ]
     result = run(DRAFT, status=RED, lines=lines)
-    result.stdout.no_re_match_line("hallucination|pass_rate|FAILURES|failed")
+    result.stdout.no_re_match_line("invented|pass_rate|FAILURES|failed")
     assert text_of(pytester, "acme.gold.json") == json.dumps(RIGHT, indent=2) + "\n"
     unreviewed = "golds that nobody has reviewed (pytest-extract review): no evidence *, in 1 case: *"
     run(DRAFT, passed=1, lines=[unreviewed])

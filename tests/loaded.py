@@ -14,8 +14,17 @@ from typing import Final
 
 import pytest
 
-COMPILED: Final = ("yaml", "rapidfuzz.process", "jsonschema", "jsonschema_rs", "numpy", "scipy.optimize")
-"""What the package uses that has parts in C or Rust; the last four may be missing."""
+COMPILED: Final = (
+    "yaml",
+    "rapidfuzz.process",
+    "jsonschema",
+    "jsonschema_rs",
+    "numpy",
+    "scipy.optimize",
+    "pandas",
+    "pyarrow",
+)
+"""What the package uses that has parts in C or Rust; some may be missing; deepdiff takes pandas along."""
 
 
 def call_model_once() -> None:

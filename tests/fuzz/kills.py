@@ -23,7 +23,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from pytest_extract.errors import StoreError
 from pytest_extract.regression.baseline import read_baseline
@@ -226,24 +228,18 @@ def written(nth: int) -> Callable[[Run], bool]:
 
 
 def kill_and_rerun(
-    folder: Path,
-    template: Path,
-    moment: str,
-    reached: Callable[[Run], bool],
-    delay: float = 0.0,
-    *,
-    workers: int = 0,
-    slow: bool = False,
+    folder: Path, template: Path, moment: str, reached: Callable[[Run], bool], delay: float = 0.0, **how: Any
 ) -> Fate:
     """Start a run, kill it when it has reached something, look at what it left, and run it again."""
     project = folder / "project"
     make_project(project)
     for name in ("b.json", "r.html"):  # a page and a baseline of before, which must stay whole or be replaced
         shutil.copy(template / name, project)
-    first = Run(project, workers=workers, slow=slow)
+    first = Run(project, **how)
     in_time = first.until(reached, delay)
     left = state_of(project)
-    passed = {found[1] for line in re.findall(r"^.*PASSED.*$", first.printed, re.MULTILINE) if (found := re.search(r"::(c\d+)\b", line))}  # fmt: skip
+    lines = re.findall(r"^.*PASSED.*$", first.printed, re.MULTILINE)
+    passed = {found[1] for line in lines if (found := re.search(r"::(c\d+)\b", line))}
     lost = [f"{case} was told as passed, but is not recorded" for case in passed - left.recorded]
     lost += [f"{case} was told as passed, but has no result" for case in passed - left.results]
     return rerun(first, left, moment, lost, in_time=in_time)
@@ -358,10 +354,9 @@ def main(argv: list[str]) -> int:
     fates: list[Fate] = []
     try:
         put_row(("ended at", "calls", "recorded", "strays", "", ""), widths)
-        parts = [full_disk(folder / "full"), small_files(folder / "small"), read_only(folder / "closed")]
-        for fate in (
-            fate for part in [kills(folder, args.kills, args.seed) if args.kills else (), *parts] for fate in part
-        ):
+        killed = kills(folder, args.kills, args.seed) if args.kills else ()
+        parts = (full_disk(folder / "full"), small_files(folder / "small"), read_only(folder / "closed"))
+        for fate in chain(killed, *parts):
             if isinstance(fate, str):
                 print(fate)
                 continue

@@ -15,6 +15,7 @@ from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.result_json import from_json
 from pytest_extract.core.results import Answer, Judge, ScoreRecord, Status
 from pytest_extract.core.scorer import Score
+from pytest_extract.core.values import iter_leaves
 from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.exports import csv_table
 from pytest_extract.report.html.page import page
@@ -115,14 +116,10 @@ def range_law(pair: Pair) -> None:
 
 def _strange(value: Json) -> bool:
     """Whether a value holds NaN, which documentedly differs from itself, or is nested deeper than any document."""
-    open_ = [(value, 0)]
-    while open_:
-        one, depth = open_.pop()
-        if (isinstance(one, float) and math.isnan(one)) or depth > 50:
-            return True
-        if isinstance(one, dict | list):
-            open_ += [(each, depth + 1) for each in (one.values() if isinstance(one, dict) else one)]
-    return False
+    return any(
+        len(path) > 50 or (isinstance(part, float) and math.isnan(part))
+        for path, part in iter_leaves(value, empty_lists=True, containers=True)
+    )
 
 
 def _key_names(schema: Json) -> set[str]:
@@ -151,12 +148,7 @@ def _declared(value: Json, schema: Json) -> bool:
 
 def _parts(value: Json) -> Iterator[Json]:
     """Yield a value and all values in it."""
-    open_ = [value]
-    while open_:
-        one = open_.pop()
-        yield one
-        if isinstance(one, dict | list):
-            open_ += one.values() if isinstance(one, dict) else one
+    return (part for _, part in iter_leaves(value, containers=True))
 
 
 def _odd_names(value: Json) -> bool:

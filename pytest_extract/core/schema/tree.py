@@ -139,29 +139,16 @@ class Schema:
 
     def _make(self, key: Key) -> SchemaNode:
         layers, dangling, _ = self._source.expand(key)
-        node = self._without_branches(key, layers, dangling)
         branches, null_branch = self._branches(layers)
-        node = node._replace(nullable=node.nullable or null_branch, via_union=node.via_union or null_branch)
-        bare = node.annotation is None or not node.annotation.metrics
-        if len(branches) == 1:  # the one branch besides null describes this place
-            only = self.node((*_without_unions(layers), *branches[0]))
-            return only._replace(nullable=only.nullable or node.nullable, via_union=True, bare_union=bare)
-        if branches and any(not _BESIDE_BRANCHES.isdisjoint(layer.schema) for layer in layers):
-            # what is beside the union belongs to each branch
-            branches = [(*branch, *_without_unions(layers)) for branch in branches]
-        union = node.via_union or bool(branches)
-        return node._replace(branches=tuple(branches), via_union=union, bare_union=union and bare)
-
-    def _without_branches(self, key: Key, layers: tuple[RefLayer, ...], dangling: tuple[str, ...]) -> SchemaNode:
         values = _values(layers)
         types, null = _json_types(layers, values)
         prefix, items = _items(layers)
         fewest, most = (_said(layers, keyword, (int, float)) for keyword in ("minItems", "maxItems"))
-        return SchemaNode(
+        node = SchemaNode(
             pointer=key[0].pointer,
             types=types,
-            nullable=null or True in _said(layers, "nullable", bool),
-            via_union=null or bool(_said(layers, "type", list)),
+            nullable=null or null_branch or True in _said(layers, "nullable", bool),
+            via_union=null or null_branch or bool(_said(layers, "type", list)),
             properties=_named(layers, "properties"),
             patterns=tuple(_patterns(layers)),
             additional=_additional_properties(layers),
@@ -177,6 +164,15 @@ class Schema:
             format=next(iter(_said(layers, "format", str)), None),
             fixed_length=bool(fewest and most) and max(fewest) == min(most),
         )
+        bare = node.annotation is None or not node.annotation.metrics
+        if len(branches) == 1:  # the one branch besides null describes this place
+            only = self.node((*_without_unions(layers), *branches[0]))
+            return only._replace(nullable=only.nullable or node.nullable, via_union=True, bare_union=bare)
+        if branches and any(not _BESIDE_BRANCHES.isdisjoint(layer.schema) for layer in layers):
+            # what is beside the union belongs to each branch
+            branches = [(*branch, *_without_unions(layers)) for branch in branches]
+        union = node.via_union or bool(branches)
+        return node._replace(branches=tuple(branches), via_union=union, bare_union=union and bare)
 
     def _annotation(self, layers: tuple[RefLayer, ...]) -> Annotation | None:
         """Return the nearest layer's configuration, completed by the layers behind it."""

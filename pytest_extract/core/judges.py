@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer
+from pytest_extract.core.engine.pairing import paired, wrong_rows
 from pytest_extract.core.results import Alignment, Answer, Judge, JudgeAnswer, Question
 
 NO_JUDGE: Final = "needs a judge and none is configured"
@@ -115,24 +116,9 @@ def _checked_alignment(question: Question, answer: Any) -> Decision:
         pairs = [(operator.index(row), operator.index(column)) for row, column in answer.pairs]
     except (TypeError, ValueError):
         return NoAnswer("the judge's alignment has pairs that are not two numbers of rows")
-    gold, extracted = lengths(question)
-    for at, (side, size) in enumerate((("gold", gold), ("extracted", extracted))):
-        used = [pair[at] for pair in pairs]
-        outside = next((row for row in used if not 0 <= row < size), None)
-        if outside is not None:
-            return NoAnswer(f"the judge's alignment names {side} row {outside} of {size}")
-        if len(set(used)) < len(used):
-            return NoAnswer(f"the judge's alignment uses a {side} row twice")
-    return alignment(gold, extracted, pairs, str(answer.reason or ""))
-
-
-def alignment(gold: int, extracted: int, pairs: Iterable[tuple[int, int]], reason: str = "") -> Alignment:
-    """Return the alignment of two lists of these lengths that has these pairs, with what is left over on each side."""
-    ordered = tuple(sorted(pairs))
-    rows, columns = {row for row, _ in ordered}, {column for _, column in ordered}
-    missed = tuple(index for index in range(gold) if index not in rows)
-    spurious = tuple(index for index in range(extracted) if index not in columns)
-    return Alignment(ordered, missed, spurious, reason)
+    if problem := wrong_rows(pairs, *lengths(question)):
+        return NoAnswer(f"the judge's alignment {problem}")
+    return Alignment(*paired(pairs, *lengths(question)), str(answer.reason or ""))
 
 
 def lengths(question: Question) -> tuple[int, int]:

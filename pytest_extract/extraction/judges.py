@@ -24,8 +24,8 @@ from typing import Any, Final, TypeAlias
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.context import NoAnswer
 from pytest_extract.core.engine.fits import metric_shares
-from pytest_extract.core.engine.pairing import fitting_pairs
-from pytest_extract.core.judges import Decision, alignment, checked_answer, checked_answers, lengths
+from pytest_extract.core.engine.pairing import fitting_pairs, paired
+from pytest_extract.core.judges import Decision, checked_answer, checked_answers, lengths
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.parse import FitRank, parse_output
 from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Question
@@ -386,7 +386,7 @@ class LlmJudge:
             met += parts
             if len(pairs) == before:
                 break
-        return [alignment(*lengths(question), pairs, f"asked in {len(met)} parts")]
+        return [Alignment(*paired(pairs, *lengths(question)), f"asked in {len(met)} parts")]
 
     def _decide(self, questions: Sequence[Question], *, again: bool = True) -> list[Decision]:
         """Ask questions in one call, and once more what has no sound answer.

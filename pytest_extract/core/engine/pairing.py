@@ -198,7 +198,8 @@ def pair_rows(run: ScoringContext, array: Array, gold: list[Json], extracted: li
             pairs = [(int(i), int(j)) for i, j in array.align.custom(copied(gold), copied(extracted))]
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             return f"the aligner broke: {type(error).__name__}: {error}"
-        return _checked(pairs, len(gold), len(extracted), "aligner")
+        problem = wrong_rows(pairs, len(gold), len(extracted))
+        return f"the aligner {problem}" if problem else paired(pairs, len(gold), len(extracted))
     if array.align.mode == "judge" and not run.depth:
         return _by_judge(run, array, gold, extracted, path)
     lists = Columns(gold, extracted, [(*path, i) for i in range(len(gold))])
@@ -340,11 +341,15 @@ def _by_value(run: ScoringContext, items: Node, lists: Columns) -> Pairing:
 # --- as others say
 
 
-def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int, who: str) -> Pairing | str:
-    """Return the pairing that others say; one that pairs a row twice breaks the array."""
-    inside = all(0 <= i < height and 0 <= j < width for i, j in pairs)
-    once = len({i for i, _ in pairs}) == len(pairs) == len({j for _, j in pairs})
-    return paired(pairs, height, width) if inside and once else f"the {who} paired a row twice, or one not there"
+def wrong_rows(pairs: Sequence[tuple[int, int]], height: int, width: int) -> str:
+    """Say which row the pairs that somebody else chose name twice, or although it is not there; "" for none."""
+    for side, size, used in zip(("gold", "extracted"), (height, width), zip(*pairs, strict=True), strict=False):
+        outside = next((row for row in used if not 0 <= row < size), None)
+        if outside is not None:
+            return f"names {side} row {outside} of {size}"
+        if len(set(used)) < len(used):
+            return f"uses a row of {side} twice"
+    return ""
 
 
 def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | str:
@@ -355,4 +360,4 @@ def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: li
     answer = asked(run, array.align, gold, extracted, path)
     if not isinstance(answer, Alignment):
         return answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
-    return _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted), "judge")
+    return paired(answer.pairs, len(gold), len(extracted))

@@ -178,7 +178,7 @@ UNSOUND = {
     "empty": (BATCH, "", "no JSON"),
     "row out of range": (ROWS, said(pairs=[[0, 1]]), "names extracted row 1 of 1"),
     "negative row": (ROWS, said(pairs=[[-1, 0]]), "names gold row -1 of 2"),
-    "row twice": (ROWS, said(pairs=[[0, 0], [1, 0]]), "uses a extracted row twice"),
+    "row twice": (ROWS, said(pairs=[[0, 0], [1, 0]]), "uses a row of extracted twice"),
     "no pairs": (ROWS, said(pairs="all"), "not the form"),
     "pairs of three": (ROWS, said(pairs=[[0, 0, 0]]), "not the form"),
     "pairs of booleans": (ROWS, said(pairs=[[False, False]]), "not the form"),

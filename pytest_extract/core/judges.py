@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer
+from pytest_extract.core.engine.context import Decision, NoAnswer
 from pytest_extract.core.engine.pairing import paired, wrong_rows
 from pytest_extract.core.results import Alignment, Answer, Judge, JudgeAnswer, Question
 
@@ -45,13 +45,13 @@ def judges_of(given: Judge | None, named: Mapping[str, Judge]) -> Judge | None:
     return Panel(default=given, named=named)
 
 
-def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | NoAnswer]:
+def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Decision]:
     """Ask a judge; whatever it gives that is no answer counts as none, and so does its failing.
 
     A judge may say why it left a question open: `judge.why(question)`. Of several judges each is called once, so that
     one that fails takes no answers of the others with it.
     """
-    found: dict[str, Answer | NoAnswer] = dict.fromkeys(questions, NoAnswer(NO_JUDGE))
+    found: dict[str, Decision] = dict.fromkeys(questions, NoAnswer(NO_JUDGE))
     if isinstance(judge, Panel):
         asked = {id(one): one for one in map(judge.of, questions.values()) if one is not None}
         for one in asked.values():
@@ -60,12 +60,11 @@ def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | N
     found |= zip(questions, checked_answers(judge, tuple(questions.values())), strict=True)
     why = getattr(judge, "why", None)
     for key, question in questions.items():
-        if found[key] is _UNDECIDED and callable(why):
-            found[key] = NoAnswer(str(why(question) or NO_ANSWER))
+        if found[key] is _UNDECIDED and callable(why) and (told := why(question)):
+            found[key] = NoAnswer(str(told))
     return found
 
 
-Decision: TypeAlias = JudgeAnswer | Alignment | NoAnswer
 _UNDECIDED: Final = NoAnswer("the judge did not decide")
 
 

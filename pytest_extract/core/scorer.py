@@ -14,7 +14,7 @@ from pytest_extract.core import arguments
 from pytest_extract.core.arguments import NotJson, json_argument, json_output, schema_argument
 from pytest_extract.core.compile.compiler import JudgeMode, compile_program
 from pytest_extract.core.compile.nodes import Program
-from pytest_extract.core.engine.context import CaseRules, NoAnswer
+from pytest_extract.core.engine.context import CaseRules, Decision
 from pytest_extract.core.engine.walk import Scored, score_values
 from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import MODALITIES, GateConfig, OutputCheck, check_output
@@ -25,7 +25,6 @@ from pytest_extract.core.mistakes import ComparedOutput, compared_results, mista
 from pytest_extract.core.parse import FitRank, SchemaFit, no_value, parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.results import (
     WRONG,
-    Answer,
     ArrayResult,
     Failure,
     FailureKind,
@@ -518,7 +517,7 @@ class Scorer:
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
             options = replace(options, failure=None)  # a bare value is what this gold asks for
         judge = judges_of(options.judge, self.program.judges)
-        answered: dict[str, Answer | NoAnswer] = {}
+        answered: dict[str, Decision] = {}
         rules, rounds, asked = options.rules, 0, 0
         scored = score_values(self.program, gold, extracted, answered, rules, NO_JUDGE if judge is None else UNDECIDED)
         while judge is not None and scored.questions and rounds < MOST_ROUNDS:

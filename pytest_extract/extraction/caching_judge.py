@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from pytest_extract.cases.sources import Mistake, errors_of, parse_source, read_text
 from pytest_extract.core.case_result import Spending
-from pytest_extract.core.engine.context import NoAnswer
-from pytest_extract.core.judges import GIVE_A_JUDGE, Decision, checked_answer
+from pytest_extract.core.engine.context import Decision, NoAnswer
+from pytest_extract.core.judges import GIVE_A_JUDGE, checked_answer
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError

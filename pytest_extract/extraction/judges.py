@@ -22,10 +22,10 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import Spending
-from pytest_extract.core.engine.context import NoAnswer
+from pytest_extract.core.engine.context import Decision, NoAnswer
 from pytest_extract.core.engine.fits import metric_shares
 from pytest_extract.core.engine.pairing import fitting_pairs, paired
-from pytest_extract.core.judges import Decision, checked_answer, checked_answers, lengths
+from pytest_extract.core.judges import checked_answer, checked_answers, lengths
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.parse import FitRank, parse_output
 from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Question

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, NamedMetric, Node, Program, RecursiveRef, Union
-from pytest_extract.core.results import STRUCTURE, Answer, FieldResult, Pairing, Question, Status
+from pytest_extract.core.results import STRUCTURE, Alignment, FieldResult, JudgeAnswer, Pairing, Question, Status
 from pytest_extract.core.schema.tree import SchemaNode, type_fits
 from pytest_extract.core.values import (
     MISSING,
@@ -29,7 +29,6 @@ Outcome: TypeAlias = tuple[Status, float, str | None]
 Walk: TypeAlias = Callable[["ScoringContext", Node, Value, Value, Path, Path | None], None]
 """(run, node, gold, extracted, path, where the extracted value stands if not there) -> None."""
 
-NO_ANSWER: Final = "the judge gave no usable answer"
 _STRUCTURE: Final[NamedMetric] = (STRUCTURE, {}, 1.0)
 _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
 _INDEX: Final = re.compile(r"\[\d+\]")
@@ -55,7 +54,8 @@ class NoAnswer(NamedTuple):
     reason: str
 
 
-Known: TypeAlias = Mapping[str, Answer | NoAnswer]
+Decision: TypeAlias = JudgeAnswer | Alignment | NoAnswer
+Known: TypeAlias = Mapping[str, Decision]
 """What is known of questions, by `Question.key`."""
 
 
@@ -146,7 +146,7 @@ class ScoringContext:
         if node.field:
             self.fields.append(result)
 
-    def ask(self, question: Question) -> Answer | NoAnswer:
+    def ask(self, question: Question) -> Decision:
         """Return what a judge answers, or why it does not."""
         key = question.key
         if key not in self.answers:

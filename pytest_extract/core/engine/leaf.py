@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Final
+from typing import Final
 
 from pytest_extract.core.compile.nodes import Align, FieldMetric, Leaf, NamedMetric, Node, Object, Skip
 from pytest_extract.core.engine.context import (
-    NO_ANSWER,
-    NoAnswer,
+    Decision,
     Outcome,
     Path,
     Pending,
@@ -21,7 +20,7 @@ from pytest_extract.core.engine.context import (
 )
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.metrics.base import BoundMetric, Broken
-from pytest_extract.core.results import Answer, JudgeAnswer, Question, Status
+from pytest_extract.core.results import JudgeAnswer, Question, Status
 from pytest_extract.core.schema.tree import type_fits
 from pytest_extract.core.values import (
     CONTAINERS,
@@ -33,7 +32,6 @@ from pytest_extract.core.values import (
     a_type,
     copied,
     path_text,
-    short_repr,
 )
 
 _SKIP: Final[NamedMetric] = ("skip", {}, 0.0)
@@ -112,14 +110,11 @@ def _score(
         return 1.0, None
     answer = asked(run, metric, gold, extracted, path)
     if isinstance(answer, JudgeAnswer):
-        told: Any = answer.reason or None  # the judge is the user's
-        return answer.score, told if told is None or isinstance(told, str) else short_repr(told)
-    return None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
+        return answer.score, answer.reason or None
+    return None, answer.reason
 
 
-def asked(
-    run: ScoringContext, about: BoundMetric | Align, gold: Json, extracted: Json, path: Path
-) -> Answer | NoAnswer:
+def asked(run: ScoringContext, about: BoundMetric | Align, gold: Json, extracted: Json, path: Path) -> Decision:
     """Return what a judge answers about two values or, to align them, two lists; or why it does not."""
     question = Question(
         kind="align" if isinstance(about, Align) else "equal",

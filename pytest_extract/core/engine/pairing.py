@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
-from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
+from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.fits import Columns, pair_fit, shares
 from pytest_extract.core.engine.leaf import agree, asked, readings, transformed
 from pytest_extract.core.results import Alignment, Pairing
@@ -358,6 +358,4 @@ def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: li
     if not gold or not extracted or not (same.missing or same.extra):
         return same
     answer = asked(run, array.align, gold, extracted, path)
-    if not isinstance(answer, Alignment):
-        return answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
-    return paired(answer.pairs, len(gold), len(extracted))
+    return paired(answer.pairs, len(gold), len(extracted)) if isinstance(answer, Alignment) else answer.reason

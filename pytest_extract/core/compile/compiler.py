@@ -226,7 +226,7 @@ def _never_raising(compare: Callable[[Json, Json], float]) -> Callable[[Json, Js
     def total(gold: Json, extracted: Json) -> float:
         try:
             score: object = compare(copied(gold), copied(extracted))  # its type is not to be relied on
-            if isinstance(score, Real):
+            if isinstance(score, Real) and 0.0 <= float(score) <= 1.0:
                 return float(score)
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             return Broken(f"{type(error).__name__}: {error}")

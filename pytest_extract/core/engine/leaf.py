@@ -100,10 +100,7 @@ def _score(
     metric = check.metric
     if not metric.judged:
         score = metric_score(metric, gold, extracted)
-        if 0.0 <= score <= 1.0:
-            return score, None
-        why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
-        return None, f"the metric {metric.name!r} broke: {why}"
+        return (None, f"the metric {metric.name!r} broke: {score.why}") if isinstance(score, Broken) else (score, None)
     if run.depth and check.likeness is not None:
         return check.likeness.compare(gold, extracted), None
     if metric.compare(gold, extracted) == 1.0:

@@ -411,7 +411,7 @@ class Scored(NamedTuple):
 def score_values(
     program: Program, gold: Value, extracted: Value, answers: Known, rules: CaseRules, unanswered: str
 ) -> Scored:
-    """Score one extracted value against gold; `answers` maps `Question.key` to what the judge said, None included.
+    """Score one extracted value against gold; `answers` maps `Question.key` to what the judge said.
 
     `unanswered`: why a question has no answer that is not among them.
     """

@@ -354,7 +354,6 @@ class SchemaCache:
     ) -> None:
         self.updates_golds = updates_golds
         self.structure_only = compile_schema is compile_structure
-        self.defaults_files: list[Path] = []
         if compile_schema is None:
             from pytest_extract.core import scorer
 
@@ -379,12 +378,12 @@ class SchemaCache:
 
     def defaults(self, place: str) -> SourceFile:
         """Return a file that `defaults` of case files name; raises CaseFileError when it cannot be read."""
+        return self._once(lambda: read_source(Path(place), "yaml"), "defaults", place)
 
-        def read() -> SourceFile:
-            self.defaults_files.append(Path(place))
-            return read_source(Path(place), "yaml")
-
-        return self._once(read, "defaults", place)
+    @property
+    def defaults_files(self) -> list[Path]:
+        """The files that were read as `defaults`."""
+        return [Path(str(key[1])) for key in self._made if key[0] == "defaults"]
 
     def prompt(self, place: str) -> Prompt:
         """Return a prompt file; raises CaseFileError when it cannot be read."""

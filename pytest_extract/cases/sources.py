@@ -202,7 +202,7 @@ def _spans(tokens: Iterator[_Token]) -> list[tuple[Steps, TextRange]]:
 _WORDS: Final[dict[str, Json]] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _MEANS: Final = frozenset(("", *"~ntf-0123456789"))
 """How a plain scalar begins that may be no text."""
-_TEXT_TAGS: Final = (None, "!", "tag:yaml.org,2002:str")
+_TEXT_TAG: Final = "tag:yaml.org,2002:str"
 _INSTEAD: Final = "put what cases share under `defaults:`"
 _ANCHORS: Final = f"anchors and aliases (`&`, `*`) are not read; {_INSTEAD}, or write it out"
 
@@ -270,19 +270,19 @@ class _YamlReader:
 
     def _value(self, event: Any) -> Json:
         """Return the value that begins with an event; one method, as each level of a file takes a frame of Python's."""
-        names, steps, value = self._names, self._steps, None
+        names, steps = self._names, self._steps
         if event.anchor is not None:
             self._tell(_ANCHORS, event)
         if isinstance(event, names.AliasEvent):
             return None
-        if isinstance(event, names.ScalarEvent):
-            value = self._scalar(event)
-        else:
-            if len(steps) >= MAX_DEPTH:
-                raise self._error(_TOO_DEEP, event)
-            if event.tag not in (None, "!"):
-                self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
-            value = {} if isinstance(event, names.MappingStartEvent) else []
+        is_scalar = isinstance(event, names.ScalarEvent)
+        if event.tag not in (None, "!") and not (is_scalar and event.tag == _TEXT_TAG):
+            self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
+        if is_scalar:
+            return self._scalar(event)
+        if len(steps) >= MAX_DEPTH:
+            raise self._error(_TOO_DEEP, event)
+        value: Json = {} if isinstance(event, names.MappingStartEvent) else []
         if isinstance(value, dict):
             while not isinstance(inner := next(self._events), names.MappingEndEvent):
                 key = self._key(inner, value)
@@ -291,7 +291,7 @@ class _YamlReader:
                 steps.pop()
                 if key != "<<" or not inner.implicit[0]:
                     value[key] = part
-        elif isinstance(value, list):
+        else:
             while not isinstance(inner := next(self._events), names.SequenceEndEvent):
                 steps.append(len(value))
                 value.append(self._value(inner))
@@ -299,11 +299,9 @@ class _YamlReader:
         return value
 
     def _key(self, event: Any, mapping: dict[str, Json]) -> str:
-        if isinstance(event, self._names.AliasEvent):
-            raise self._error(_ANCHORS, event)
         key = getattr(event, "value", None)
-        if not isinstance(key, str):
-            raise self._error("a key must be a text", event)
+        if not isinstance(key, str):  # an alias, too, has no text
+            raise self._error("a key must be a text" if event.anchor is None else _ANCHORS, event)
         if event.anchor is not None:
             self._tell(_ANCHORS, event)
         if key == "<<" and event.implicit[0]:
@@ -314,11 +312,7 @@ class _YamlReader:
 
     def _scalar(self, event: Any) -> Json:
         text: str = event.value
-        if not event.implicit[0]:
-            if not event.implicit[1] and event.tag not in _TEXT_TAGS:
-                self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
-            return text
-        if text[:1] not in _MEANS:
+        if not event.implicit[0] or text[:1] not in _MEANS:
             return text
         if text in _WORDS:
             return _WORDS[text]

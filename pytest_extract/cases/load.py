@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -18,9 +18,10 @@ from pytest_extract.cases.model import (
     DOCUMENT_FORMS,
     FILE_KEYS,
     NOTHING,
+    URL,
     Case,
     CaseSettings,
-    KeyLayer,
+    FilePart,
     Modality,
     Thresholds,
     case_keys,
@@ -41,7 +42,6 @@ from pytest_extract.cases.sources import (
     errors_of,
     is_file,
     mistake_in,
-    no_file,
     path_and_pointer,
     path_from,
     pointer_advice,
@@ -56,7 +56,7 @@ from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import find_uncompared
 from pytest_extract.core.validate import Validator, Violation
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step, json_type, replaced, usual, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
 
@@ -141,11 +141,12 @@ class _Loader:
     """Loads one case file."""
 
     def __init__(self, source: SourceFile, cache: SchemaCache) -> None:
-        self.mistakes = [*source.mistakes]
         self._source = source
+        self._file = CaseSettings(FilePart(source, (), source.value), None, {}, mistakes=[*source.mistakes])
+        self.mistakes = self._file.mistakes
         self._name = case_name(source.path)
         self._cache = cache
-        self._defaults: KeyLayer | None = None
+        self._defaults: FilePart | None = None
         self._ids: dict[str, tuple[int, Steps]] = {}
 
     def load(self) -> Iterator[Case]:
@@ -153,7 +154,7 @@ class _Loader:
         root = self._source.value
         if not isinstance(root, dict):
             found = "an empty file" if root is None else json_type(root)
-            self._tell(f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
+            self._file.tell(f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
             return
         if root.get("defaults") is not None:
             self._defaults = self._read_defaults(root["defaults"])
@@ -164,56 +165,45 @@ class _Loader:
         forms = [key for key in ("cases", "dataset") if key in root]
         for key in root.keys() - {*FILE_KEYS} if forms else ():
             hint = "; put it under `defaults`" if key in case_keys() else nearest(key, FILE_KEYS)
-            self._tell(f"{key!r} cannot stand beside `{forms[0]}`{hint}", key, on_key=True)
+            self._file.tell(f"{key!r} cannot stand beside `{forms[0]}`{hint}", key, on_key=True)
         if len(forms) > 1:
-            self._tell("has both `cases` and `dataset`; keep one", "dataset", on_key=True)
+            self._file.tell("has both `cases` and `dataset`; keep one", "dataset", on_key=True)
         elif "dataset" in root:
             yield from self._dataset(root["dataset"])
         elif "cases" not in root:
             keys = {key: value for key, value in root.items() if key not in FILE_KEYS}
-            yield from self._case(KeyLayer(self._source, (), keys), self._name, 1)
+            yield from self._case(FilePart(self._source, (), keys), self._name, 1)
         elif isinstance(cases := root["cases"], list) and cases:
             places = self._source.places((("cases", index), False) for index in range(len(cases)))
             for index, (raw, place) in enumerate(zip(cases, places, strict=True)):
-                own = KeyLayer(self._source, ("cases", index), raw)
+                own = FilePart(self._source, ("cases", index), raw)
                 yield from self._case(own, f"{self._name}-{index + 1}", place.line)
         else:
-            self._tell("`cases` must be a list with at least one case", "cases")
+            self._file.tell("`cases` must be a list with at least one case", "cases")
 
-    def _tell(self, message: str, *steps: Step, on_key: bool = False) -> None:
-        self.mistakes.append(Mistake(self._source, steps, message, on_key))
-
-    def _tell_unread(self, error: CaseFileError, key: str, path: str) -> None:
-        """Tell of a file that cannot be read: its own mistake, or that it is not there."""
-        if is_file(path):
-            self.mistakes.append(mistake_in(error))
-        else:
-            self._tell(no_file(key, Path(path)), key)
-
-    def _read_defaults(self, value: Json) -> KeyLayer | None:
+    def _read_defaults(self, value: Json) -> FilePart | None:
         """Return the defaults, or None where they cannot be used: each case may lack what they hold."""
-        layer = KeyLayer(self._source, ("defaults",), value)
+        layer = FilePart(self._source, ("defaults",), value)
         if isinstance(value, str):
-            path = path_from(self._source.folder, value)
-            try:
-                source = self._cache.defaults(path)
-            except CaseFileError as error:
-                self._tell_unread(error, "defaults", path)
+            source = self._file.read("defaults", value, self._cache.defaults)
+            if source is None:
                 return None
             self.mistakes += source.mistakes
-            layer = KeyLayer(source, (), source.value)
-        if isinstance(layer.raw, dict):
+            layer = FilePart(source, (), source.value)
+        if isinstance(layer.value, dict):
             return layer
         wanted = "a mapping of case keys, or the path of a YAML file"
-        message = f"`defaults` must be {wanted}, not {json_type(layer.raw)}"
+        message = f"`defaults` must be {wanted}, not {json_type(layer.value)}"
         self.mistakes.append(Mistake(layer.source, layer.steps, message))
         return None
 
     def _dataset(self, value: Json) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
-            self._tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
+            self._file.tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
             return
-        path = path_from(self._source.folder, value)
+        path = self._file.place_of("dataset", value)
+        if path is None:
+            return
         number = 0
         try:
             for number, line in source_lines(Path(path)):
@@ -221,17 +211,17 @@ class _Loader:
                     self.mistakes.append(mistake_in(line))
                 else:
                     self.mistakes += line.mistakes
-                    yield from self._case(KeyLayer(line, (), line.value), f"{self._name}-{number}", number)
+                    yield from self._case(FilePart(line, (), line.value), f"{self._name}-{number}", number)
         except CaseFileError as error:
-            self._tell_unread(error, "dataset", path)
+            self.mistakes.append(mistake_in(error))
             return
         if not number:
             message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
-            self._tell(message, "dataset")
+            self._file.tell(message, "dataset")
 
-    def _case(self, own: KeyLayer, name: str, line: int) -> Iterator[Case]:
-        if not isinstance(own.raw, dict):
-            message = f"a case is {_A_CASE}, not {json_type(own.raw)}"
+    def _case(self, own: FilePart, name: str, line: int) -> Iterator[Case]:
+        if not isinstance(own.value, dict):
+            message = f"a case is {_A_CASE}, not {json_type(own.value)}"
             self.mistakes.append(Mistake(own.source, own.steps, message))
             return
         settings = case_settings(own, self._defaults)
@@ -302,7 +292,6 @@ class _Loader:
 
 # --- one case
 
-_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
 """Schema violations of one gold that are listed at once."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
@@ -315,13 +304,6 @@ _AS_THEY_ARE: Final = ({*case_keys()} & Case.__dataclass_fields__.keys()) - {
     "thresholds", "gates", "auto_accept",
 }  # fmt: skip
 """Keys whose checked value is a field of `Case` as it is."""
-
-
-class _Gold(NamedTuple):
-    value: Json
-    source: SourceFile
-    steps: Steps
-    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,10 +320,10 @@ class _CaseBuilder:
         schema, gold = self._schema(), self._gold()
         document = Document(text=values["text"]) if "text" in values else None
         if document is None and "document" in values:
-            document = self._read(
+            document = settings.read(
                 "document" if "document" in settings.raw else "documents", values["document"], Document
             )
-        prompt = self._read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
+        prompt = settings.read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
         gates = GateConfig.from_json(values.get("gates", {}))
         if scorer is not None:
@@ -350,14 +332,15 @@ class _CaseBuilder:
             for problem in self._cache.problems(schema) if gates.schema or not isinstance(schema.value, dict) else ():
                 message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
                 self._tell(schema.source, schema.steps_to(problem.path), message)
-        uncompared, draft = None, False
+        uncompared, draft, is_missing = None, False, False
         if gold is not None:
+            is_missing = self._cache.updates_golds == "new" and not gold.source.path.exists()
             try:  # the file beside the gold says whether somebody has reviewed it
                 review = review_name(gold.steps, gold.source.first_line, name)
                 draft = not self._cache.review(gold.source.path, review).reviewed
             except CaseFileError as error:
                 settings.mistakes.append(mistake_in(error))
-            if scorer is not None and schema is not None and not gold.is_missing:
+            if scorer is not None and schema is not None and not is_missing:
                 if not self._cache.updates_golds:
                     self._check_gold(name, scorer, schema, gold, gates)
                 uncompared = find_uncompared(scorer.program, gold.value)
@@ -381,7 +364,7 @@ class _CaseBuilder:
             gold_path=gold.source.path,
             gold_steps=gold.steps,
             gold_line=gold.source.first_line,
-            gold_is_missing=gold.is_missing,
+            gold_is_missing=is_missing,
             draft=draft,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
@@ -414,28 +397,15 @@ class _CaseBuilder:
             both = f"both `{forms[0]}` and `{forms[1]}`"
             self._settings.tell(f"the case has {both}; keep one of them", forms[-1], on_key=True)
 
-    def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
-        """Read the file that a key names; a mistake of the file's own keeps its own place."""
-        if _URL.match(name):
-            self._settings.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+    def _part(self, key: str) -> FilePart | None:
+        """Return what a key has for its value, or the part that it means of the file that it names."""
+        if key not in self._settings.values:
             return None
-        place = path_from(self._settings.layer_of(key).source.folder, name)
-        if not is_file(place):
-            can_be_made = key == "gold" and "#/" not in self._settings.values["gold"]
-            hint = "; make it with --extract-update-gold=new" if can_be_made else ""
-            self._settings.tell(no_file(key, Path(place)) + hint, key)
-            return None
-        try:
-            return read(place)
-        except CaseFileError as error:
-            self._settings.mistakes.append(mistake_in(error))
-            return None
-
-    def _part_of_file(self, key: str) -> tuple[SourceFile, Steps] | None:
-        """Return the file that a key names, and the place of the part that it means there."""
-        folder = self._settings.layer_of(key).source.folder
-        name, pointer = path_and_pointer(self._settings.values[key], lambda name: is_file(path_from(folder, name)))
-        source = self._read(key, name, self._cache.source)
+        value, layer = self._settings.values[key], self._settings.layer_of(key)
+        if not isinstance(value, str):
+            return FilePart(layer.source, (*layer.steps, key), value)
+        name, pointer = path_and_pointer(value, lambda name: is_file(path_from(layer.source.folder, name)))
+        source = self._settings.read(key, name, self._cache.source)
         if source is None:
             return None
         steps = pointer_steps(source.value, pointer)
@@ -447,19 +417,15 @@ class _CaseBuilder:
         # no part that is wrong, or stands in one that is, is used
         found = [each for each in source.mistakes if all(map(operator.eq, each.steps, steps))]
         self._settings.mistakes += found
-        return None if found else (source, steps)
+        return None if found else FilePart(source, steps, reached(source.value, steps))
 
     def _schema(self) -> SchemaPlace | None:
-        value = self._settings.values.get("schema")
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            layer = self._settings.layer_of("schema")
-            return self._cache.schema(layer.source, (*layer.steps, "schema"))
-        part = self._part_of_file("schema")
+        part, value = self._part("schema"), self._settings.values.get("schema")
         if part is None:
             return None
-        place = self._cache.schema(part[0], (), part[1])
+        if not isinstance(value, str):
+            return self._cache.schema(part.source, part.steps)
+        place = self._cache.schema(part.source, (), part.steps)
         from pytest_extract.schema_tools.resolve import is_gemini
 
         inner = wrapped_schema(place.value)
@@ -476,19 +442,13 @@ class _CaseBuilder:
         self._settings.tell(message, "schema")
         return None
 
-    def _gold(self) -> _Gold | None:
-        if "gold" not in self._settings.values:
-            return None
-        value = self._settings.values["gold"]
-        if not isinstance(value, str):
-            layer = self._settings.layer_of("gold")
-            return _Gold(value, layer.source, (*layer.steps, "gold"))
-        if self._cache.updates_golds == "new" and not _URL.match(value) and "#/" not in value:
+    def _gold(self) -> FilePart | None:
+        value = self._settings.values.get("gold")
+        if self._cache.updates_golds == "new" and isinstance(value, str) and not URL.match(value) and "#/" not in value:
             path = Path(path_from(self._settings.layer_of("gold").source.folder, value))
             if not path.exists():
-                return _Gold(None, SourceFile(path), (), is_missing=True)
-        part = self._part_of_file("gold")
-        return None if part is None else _Gold(reached(part[0].value, part[1]), *part)
+                return FilePart(SourceFile(path), (), None)
+        return self._part("gold")
 
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
         how = {key: self._settings.values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}
@@ -510,7 +470,12 @@ class _CaseBuilder:
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         scored = not self._cache.structure_only
         absent = self._settings.values.get("absent", {})
-        for field, steps in named_fields(self._settings.raw):
+        # as written, so that a name is checked even if its value is invalid
+        named = [(*found, way) for way in _NAMES_OF_FIELDS for found in values_at(dict(self._settings.raw), way)]
+        for steps, value, way in named:
+            field = str(steps[-1]) if way.endswith("*") else value
+            if not isinstance(field, str):
+                continue
             bounded = scored and steps[0] == "thresholds"
             absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
             problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
@@ -522,7 +487,7 @@ class _CaseBuilder:
                 message = f"no measure of the project is called {name!r}{known}"
                 self._settings.tell(message, "thresholds", "measures", name, on_key=True)
 
-    def _check_gold(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
+    def _check_gold(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: FilePart, gates: GateConfig) -> None:
         """Hold the gold against a sound schema, and against the rules across fields, which are told at their place."""
         errors: Sequence[Violation] = ()
         validator = self._cache.validator(schema)
@@ -549,22 +514,11 @@ class _CaseBuilder:
                 self._settings.tell(f"`rules`: {message}", "rules", rule.index)
 
 
-_NAMES_OF_FIELDS: Final = ("thresholds.fields.*", "auto_accept.fields.*", "accept.*", "absent.*", "evidence.*")
-"""Where the keys of a mapping in a case name fields of the schema."""
-_FIELDS: Final = ("gates.grounded.fields[]", "known_failures[].path")
-"""Where texts of a list do."""
-
-
-def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
-    """Yield every field of the schema that a mapping of case keys names, with the place of its name.
-
-    The values are raw, so that a name is checked even if its value is invalid.
-    """
-    keys = dict(raw)
-    for way in _NAMES_OF_FIELDS:
-        yield from ((str(steps[-1]), steps) for steps, _ in values_at(keys, way))
-    for way in _FIELDS:
-        yield from ((value, steps) for steps, value in values_at(keys, way) if isinstance(value, str))
+_NAMES_OF_FIELDS: Final = (
+    *("thresholds.fields.*", "auto_accept.fields.*", "accept.*", "absent.*", "evidence.*"),
+    *("gates.grounded.fields[]", "known_failures[].path"),
+)
+"""Where the keys of a mapping in a case name fields of the schema, or texts do."""
 
 
 def modality_of(media_type: str) -> Modality:

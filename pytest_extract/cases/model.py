@@ -11,6 +11,7 @@ import ast
 import itertools
 import json
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,14 +20,14 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.cases.sources import Mistake, SourceFile, Steps, reached
+from pytest_extract.cases.sources import Mistake, SourceFile, Steps, is_file, mistake_in, no_file, path_from, reached
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, Step, json_type, path_text, short_repr, usual, with_article
-from pytest_extract.errors import ConfigError, closest, nearest
+from pytest_extract.errors import CaseFileError, ConfigError, closest, nearest
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pytest_extract.documents import Document
 
 
+T = TypeVar("T")
 Modality: TypeAlias = Literal["text", "image", "audio"]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -501,14 +503,15 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = {
 # --- the keys of a case over its defaults
 
 DOCUMENT_FORMS: Final = ("document", "documents", "text")
+URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-class KeyLayer(NamedTuple):
-    """A mapping of case keys as a file has it. Its paths resolve from the folder of `source`."""
+class FilePart(NamedTuple):
+    """A part of a file: keys of a case as written, a schema or a gold. Its paths start in the folder of `source`."""
 
     source: SourceFile
     steps: Steps
-    raw: Mapping[str, Json]
+    value: Any
 
 
 @dataclass(slots=True)
@@ -519,8 +522,8 @@ class CaseSettings:
     `mistakes`: all that is wrong with the case, in whichever file.
     """
 
-    own: KeyLayer
-    defaults: KeyLayer | None
+    own: FilePart
+    defaults: FilePart | None
     raw: Mapping[str, Json]
     values: dict[str, Any] = field(default_factory=dict)
     invalid: set[str] = field(default_factory=set)
@@ -532,28 +535,50 @@ class CaseSettings:
         layer = self.layer_of(*steps)
         self.mistakes.append(Mistake(layer.source, (*layer.steps, *steps), message, on_key))
 
-    def layer_of(self, *steps: Step) -> KeyLayer:
+    def layer_of(self, *steps: Step) -> FilePart:
         """Return the layer, own keys or defaults, that holds the value at a key, or at a place below it."""
         if self.defaults is None:
             return self.own
         try:
-            reached(self.own.raw, steps)
+            reached(self.own.value, steps)
         except (LookupError, TypeError):
             return self.defaults
         return self.own
 
+    def place_of(self, key: str, name: str) -> str | None:
+        """Return the path of the file that a key names; None after telling that there is none."""
+        place = path_from(self.layer_of(key).source.folder, name)
+        if URL.match(name):
+            self.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+        elif is_file(place):
+            return place
+        else:
+            can_be_made = key == "gold" and "#/" not in self.values["gold"]
+            hint = "; make it with --extract-update-gold=new" if can_be_made else ""
+            self.tell(no_file(key, Path(place)) + hint, key)
+        return None
 
-def case_settings(own: KeyLayer, defaults: KeyLayer | None) -> CaseSettings:
+    def read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
+        """Read the file that a key names; a mistake of the file's own keeps its own place."""
+        place = self.place_of(key, name)
+        try:
+            return None if place is None else read(place)
+        except CaseFileError as error:
+            self.mistakes.append(mistake_in(error))
+            return None
+
+
+def case_settings(own: FilePart, defaults: FilePart | None) -> CaseSettings:
     """Put the keys of a case over its defaults, and check every key.
 
     The mappings of MERGED are merged key by key, all others replaced as a whole. A case with a document of one form
     drops those of the defaults.
     """
-    raw = dict(own.raw)
-    for key, value in ({} if defaults is None else defaults.raw).items():
+    raw = dict(own.value)
+    for key, value in ({} if defaults is None else defaults.value).items():
         if key in MERGED and isinstance(value, dict) and isinstance(raw.get(key), dict):
-            raw[key] = _merged(value, own.raw[key])
-        elif key not in DOCUMENT_FORMS or own.raw.keys().isdisjoint(DOCUMENT_FORMS):
+            raw[key] = _merged(value, own.value[key])
+        elif key not in DOCUMENT_FORMS or own.value.keys().isdisjoint(DOCUMENT_FORMS):
             raw.setdefault(key, value)
     settings = CaseSettings(own, defaults, raw)
     for key, value in raw.items():
@@ -580,7 +605,7 @@ def case_settings(own: KeyLayer, defaults: KeyLayer | None) -> CaseSettings:
         for mistake in layer.source.mistakes:
             if mistake.steps[:level] == layer.steps and len(mistake.steps) > level:
                 key = str(mistake.steps[level])
-                if layer is own or key not in own.raw or key in MERGED:
+                if layer is own or key not in own.value or key in MERGED:
                     settings.invalid.add(key)
             elif layer.steps[: len(mistake.steps)] == mistake.steps:
                 settings.broken = True

@@ -368,7 +368,7 @@ class _CaseBuilder:
             draft=draft,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
-            schema_files=tuple([file.path for file in schema.others]),
+            schema_files=schema.others,
             prompt=prompt,
             semantics=scorer.semantics,
             modality=values.get("modality") or modality_of(document.media_type),

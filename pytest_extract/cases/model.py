@@ -221,12 +221,12 @@ FILE_KEYS: Final = ("cases", "defaults", "dataset")
 LIMITS: Final = ("max_cost_usd", "max_latency_s")
 
 
-class KeyMistake(NamedTuple):
+class WrongKeyError(Exception):
     """What is wrong below a key and what would be right; `on_key`: in the key at `steps`, not in its value."""
 
-    steps: Steps
-    message: str
-    on_key: bool = False
+    def __init__(self, message: str, *steps: Step, on_key: bool = False) -> None:
+        super().__init__(message)
+        self.message, self.steps, self.on_key = message, steps, on_key
 
     def text(self) -> str:
         """Return the message with the place it is about, as the file writes it."""
@@ -251,7 +251,7 @@ def _validator_of(key: str) -> Validator:
     return Validator({"$ref": f"#/$defs/{key}", "$defs": definitions})
 
 
-def checked_value(key: str, value: Json) -> tuple[Any, tuple[KeyMistake, ...]]:
+def checked_value(key: str, value: Json) -> tuple[Any, tuple[WrongKeyError, ...]]:
     """Return the value of a key as `Case` has it, and no mistake, or None and every mistake."""
     if key not in _UNREAD:
         is_fit = _validator_of(key).is_valid(value)
@@ -266,8 +266,8 @@ def checked_value(key: str, value: Json) -> tuple[Any, tuple[KeyMistake, ...]]:
         return None, tuple(told for error in errors for told in _told(error, key))
     try:
         return _MADE[key](value) if key in _MADE else value, ()
-    except _WrongError as error:
-        return None, (KeyMistake((key, *error.steps), str(error)),)
+    except WrongKeyError as error:
+        return None, (WrongKeyError(error.message, key, *error.steps),)
 
 
 def checked_argument(name: str, value: Any) -> Any:
@@ -281,7 +281,7 @@ def checked_argument(name: str, value: Any) -> Any:
 # --- words of what the schema refuses
 
 
-def _told(error: ValidationError, at: str) -> Iterator[KeyMistake]:
+def _told(error: ValidationError, at: str) -> Iterator[WrongKeyError]:
     """Word one error of jsonschema; of alternatives, the one that the value's type fits speaks."""
     here = (at, *error.absolute_path)
     schema: Any = error.schema
@@ -296,19 +296,19 @@ def _told(error: ValidationError, at: str) -> Iterator[KeyMistake]:
         name = path_text(here) if isinstance(here[-1], int) else here[-1]
         for key in value.keys() - schema["properties"].keys():
             message = f"{name} has no key {key!r}{nearest(key, schema['properties'])}"
-            yield KeyMistake((*here, key), message, on_key=True)
+            yield WrongKeyError(message, *here, key, on_key=True)
     elif error.validator == "required":
         for key in schema["required"]:
             if key not in value:
                 meaning = schema["properties"][key].get("description")
-                yield KeyMistake(here, f"needs `{key}`: {meaning}" if meaning else f"needs `{key}`")
+                yield WrongKeyError(f"needs `{key}`: {meaning}" if meaning else f"needs `{key}`", *here)
     elif len(fitting) == 1:
         for inner in fitting[0]:
             yield from _told(inner, at)
     else:
         is_number = schema.get("type") == "string" and isinstance(value, int | float)
         hint = closest(value, schema["enum"]) if "enum" in schema else "; put it in quotes" if is_number else ""
-        yield KeyMistake(here, f"must be {value_phrase(schema)}, not {_value_text(value)}{hint}")
+        yield WrongKeyError(f"must be {value_phrase(schema)}, not {_value_text(value)}{hint}", *here)
 
 
 def value_phrase(schema: Mapping[str, Any]) -> str:
@@ -347,14 +347,6 @@ def _value_text(value: Json) -> str:
 # --- what the schema cannot say, and the values as `Case` has them
 
 
-class _WrongError(Exception):
-    """A value that its schema takes and that is wrong all the same; `steps`: where in it."""
-
-    def __init__(self, message: str, *steps: str | int) -> None:
-        super().__init__(message)
-        self.steps = steps
-
-
 _UNREAD: Final = {"schema": (dict, bool), "gold": (dict, list, int, float, type(None))}
 """Keys whose values may be large, hostile or hold what JSON cannot: only their type, beside a path's, is looked at."""
 
@@ -362,7 +354,7 @@ _UNREAD: Final = {"schema": (dict, bool), "gold": (dict, list, int, float, type(
 def _id(value: str | int) -> str:
     text = str(int(value)) if not isinstance(value, str) else value
     if not text.isprintable():
-        raise _WrongError(f"must be {value_phrase(_definitions()['id'])}, not {_value_text(text)}")
+        raise WrongKeyError(f"must be {value_phrase(_definitions()['id'])}, not {_value_text(text)}")
     return text
 
 
@@ -400,7 +392,7 @@ def _marks(value: str | list[str]) -> tuple[Mark, ...]:
         try:
             marks.append(parse_mark(text))
         except ValueError as error:
-            raise _WrongError(str(error), *(() if text is value else (index,))) from None
+            raise WrongKeyError(str(error), *(() if text is value else (index,))) from None
     return tuple(marks)
 
 
@@ -408,7 +400,7 @@ def _repeat(value: Json) -> Repeat:
     asked: dict[str, Any] = value if isinstance(value, dict) else {"of": value}
     repeat = Repeat(of=int(asked["of"]), passes=int(asked.get("pass", asked["of"])))
     if repeat.passes > repeat.of:
-        raise _WrongError(f"cannot be more than `of`: {repeat.passes} of {repeat.of}", "pass")
+        raise WrongKeyError(f"cannot be more than `of`: {repeat.passes} of {repeat.of}", "pass")
     return repeat
 
 
@@ -419,7 +411,7 @@ def _known_failures(value: list[dict[str, str]]) -> tuple[KnownFailure, ...]:
             until = {"until": date.fromisoformat(entry["until"])} if "until" in entry else {}
         except ValueError:
             wanted = f"must be a day written YYYY-MM-DD, not {_value_text(entry['until'])}"
-            raise _WrongError(wanted, index, "until") from None
+            raise WrongKeyError(wanted, index, "until") from None
         known.append(KnownFailure(**{**entry, **until, "path": usual(entry["path"])}))  # type: ignore[arg-type]
     return tuple(known)
 
@@ -435,7 +427,7 @@ def _numbers(value: Json) -> Json:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if not math.isfinite(value):
-        raise _WrongError(f"must hold numbers that JSON can write, not {value}")
+        raise WrongKeyError(f"must hold numbers that JSON can write, not {value}")
     return float(value)
 
 
@@ -449,7 +441,7 @@ def _by_fields(value: dict[str, Json]) -> Json:
 
 def _auto_accept(value: dict[str, Json]) -> Json:
     if not value.keys() & {"confidence", "fields"}:
-        raise _WrongError("needs `confidence`, the lowest with which a value is accepted, or `fields`")
+        raise WrongKeyError("needs `confidence`, the lowest with which a value is accepted, or `fields`")
     return _by_fields(value)
 
 
@@ -459,7 +451,7 @@ def _confidence(value: Json) -> Any:
     try:
         return OutputShape.from_json(value)
     except ConfigError as error:
-        raise _WrongError(str(error)) from None
+        raise WrongKeyError(str(error)) from None
 
 
 def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
@@ -471,7 +463,7 @@ def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
             left, top, right, bottom = given.get("box", (0, 0, 1, 1))
             if left >= right or top >= bottom:
                 wanted = "left, top, right and bottom, each side before the other"
-                raise _WrongError(f"must be {wanted}, not {given['box']}", name, index, "box")
+                raise WrongKeyError(f"must be {wanted}, not {given['box']}", name, index, "box")
         boxes = [tuple(given["box"]) if "box" in given else None for given in places]
         made[usual(name)] = tuple(Citation(page=each["page"], box=box) for each, box in zip(places, boxes, strict=True))
     return made

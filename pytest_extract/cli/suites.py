@@ -36,7 +36,7 @@ from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.words import listed, plural
 from pytest_extract.documents import MEDIA_TYPES
 from pytest_extract.errors import ConfigError, StoreError
-from pytest_extract.files import write_atomic
+from pytest_extract.files import display_path, write_atomic
 from pytest_extract.importers import Imported, Record
 
 _CASE: Final = """\
@@ -348,8 +348,7 @@ def _score_responses(records: Sequence[Record], file: Path, target: Path) -> Non
     from pytest_extract.core.scorer import compile_schema
     from pytest_extract.results import write_results
 
-    here, file = Path.cwd().resolve(), file.resolve()
-    name = (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
+    name = display_path(file.resolve(), Path.cwd().resolve())
     documents = {case.id: case.document.sha256 for case in load_cases(file, SchemaCache(compile_schema)).cases}
     results: list[CaseResult] = []
     for gates in (None, {"schema": False}):

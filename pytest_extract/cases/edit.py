@@ -23,15 +23,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.sources import (
-    SourceFile,
-    Steps,
-    language_of,
-    parse_source,
-    reached,
-    read_text,
-    read_value,
-)
+from pytest_extract.cases.sources import SourceFile, Steps, language_of, parse_source, reached, read_text, read_value
 from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, replaced
 from pytest_extract.errors import CaseFileError, StoreError

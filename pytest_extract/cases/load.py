@@ -28,13 +28,7 @@ from pytest_extract.cases.model import (
     case_settings,
     checked_value,
 )
-from pytest_extract.cases.schemas import (
-    SchemaCache,
-    SchemaPlace,
-    field_problem,
-    values_at,
-    wrapped_schema,
-)
+from pytest_extract.cases.schemas import SchemaCache, SchemaPlace, field_problem, values_at, wrapped_schema
 from pytest_extract.cases.sources import (
     Mistake,
     SourceFile,
@@ -225,7 +219,7 @@ class _Loader:
             self.mistakes.append(Mistake(own.source, own.steps, message))
             return
         settings = case_settings(own, self._defaults)
-        if "documents" in settings.values and not settings.mistakes and not settings.broken:
+        if "documents" in settings.values and not settings.mistakes:
             yield from self._case_of_each(settings, line)
         else:
             name = str(settings.values.get("id", name))
@@ -320,9 +314,8 @@ class _CaseBuilder:
         schema, gold = self._schema(), self._gold()
         document = Document(text=values["text"]) if "text" in values else None
         if document is None and "document" in values:
-            document = settings.read(
-                "document" if "document" in settings.raw else "documents", values["document"], Document
-            )
+            key = "document" if "document" in settings.raw else "documents"
+            document = settings.read(key, values["document"], Document)
         prompt = settings.read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
         gates = GateConfig.from_json(values.get("gates", {}))
@@ -348,7 +341,7 @@ class _CaseBuilder:
                 if uncompared is not None and uncompared.is_most and not is_allowed:
                     message = f"{uncompared}; {ALLOW_UNCOMPARED}"
                     self._tell(gold.source, (*gold.steps, *uncompared.first), message, on_key=True)
-        if settings.mistakes or settings.invalid or settings.broken:
+        if settings.mistakes:
             return None
         if document is None or schema is None or scorer is None or gold is None:
             return None  # the defaults that may name them cannot be read
@@ -386,16 +379,15 @@ class _CaseBuilder:
         settings = self._settings
         if settings.broken:
             return  # an unknown key may be a misspelt one
-        given = self._settings.values.keys() | settings.invalid
-        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
-        if not given & {*DOCUMENT_FORMS}:
+        missing = [f"`{key}`" for key in ("schema", "gold") if key not in settings.raw]
+        forms = [form for form in DOCUMENT_FORMS if form in settings.raw]
+        if not forms:
             missing.append("either `document` (a path), `documents` (a pattern) or `text`")
         if missing:
             self._tell(settings.own.source, settings.own.steps, f"the case needs {' and '.join(missing)}")
-        forms = [form for form in DOCUMENT_FORMS if form in settings.raw]
         if len(forms) > 1:
-            both = f"both `{forms[0]}` and `{forms[1]}`"
-            self._settings.tell(f"the case has {both}; keep one of them", forms[-1], on_key=True)
+            message = f"the case has both `{forms[0]}` and `{forms[1]}`; keep one of them"
+            settings.tell(message, forms[-1], on_key=True)
 
     def _part(self, key: str) -> FilePart | None:
         """Return what a key has for its value, or the part that it means of the file that it names."""

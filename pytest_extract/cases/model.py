@@ -11,6 +11,7 @@ import ast
 import itertools
 import json
 import math
+import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -510,15 +511,14 @@ class FilePart(NamedTuple):
 class CaseSettings:
     """The keys of a case over its defaults: as written (`raw`), and checked (`values`).
 
-    `invalid`: the keys with a mistake. `broken`: the mappings as a whole have one (an unknown key, a duplicate key).
-    `mistakes`: all that is wrong with the case, in whichever file.
+    `mistakes`: all that is wrong with the case, in whichever file. `broken`: some of it with the mappings as a whole,
+    such as an unknown or a duplicate key.
     """
 
     own: FilePart
     defaults: FilePart | None
     raw: Mapping[str, Json]
     values: dict[str, Any] = field(default_factory=dict)
-    invalid: set[str] = field(default_factory=set)
     broken: bool = False
     mistakes: list[Mistake] = field(default_factory=list)
 
@@ -578,29 +578,20 @@ def case_settings(own: FilePart, defaults: FilePart | None) -> CaseSettings:
             result, wrong = checked_value(key, value)
             for told in wrong:
                 settings.tell(told.text(), *told.steps, on_key=told.on_key)
-            if wrong:
-                settings.invalid.add(key)
-            else:
+            if not wrong:
                 settings.values[key] = result
         else:
             known = (*case_keys(), *(() if own.steps else FILE_KEYS))
-            is_misplaced = key in FILE_KEYS
-            message = (
-                f"`{key}` belongs at the top of the file"
-                if is_misplaced
-                else f"unknown key {key!r}{nearest(key, known)}"
-            )
-            settings.tell(message, key, on_key=True)
+            unknown = f"unknown key {key!r}{nearest(key, known)}"
+            settings.tell(f"`{key}` belongs at the top of the file" if key in FILE_KEYS else unknown, key, on_key=True)
             settings.broken = True
     for layer in filter(None, (own, defaults)):
-        level = len(layer.steps)
         for mistake in layer.source.mistakes:
-            if mistake.steps[:level] == layer.steps and len(mistake.steps) > level:
-                key = str(mistake.steps[level])
-                if layer is own or key not in own.value or key in MERGED:
-                    settings.invalid.add(key)
-            elif layer.steps[: len(mistake.steps)] == mistake.steps:
-                settings.broken = True
+            if all(map(operator.eq, mistake.steps, layer.steps)):  # else it is elsewhere in the file
+                inside = mistake.steps[len(layer.steps) :]
+                if not inside or layer is own or inside[0] not in own.value or inside[0] in MERGED:
+                    settings.mistakes.append(mistake)
+                    settings.broken |= not inside
     return settings
 
 

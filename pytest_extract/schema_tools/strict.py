@@ -347,8 +347,7 @@ def _listed(types: Any) -> list[Any]:
 
 
 def _name_in(reference: Mapping[str, Any]) -> str:
-    name: str = reference["$ref"].rpartition("/")[2]
-    return name
+    return str(reference["$ref"]).rpartition("/")[2]
 
 
 def _branches(node: dict[str, Any], definitions: Mapping[str, Any]) -> tuple[list[dict[str, Any]], set[str]]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.cases.edit import review_name
 from pytest_extract.cases.model import (
@@ -58,28 +58,17 @@ if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.documents.altered import Alteration
 
-T = TypeVar("T")
-
 SUFFIXES = (".extract.yaml", ".extract.yml")
 _MAGIC = re.compile(r"[*?\[]")
 _A_CASE: Final = "a mapping with document, schema and gold"
 
 
-class MatchedDocument(NamedTuple):
-    """A document that a pattern matches.
-
-    file: its path relative to the folder of the pattern, with `/`. path: the part of it that the wildcards match,
-    without suffix: the case's id, which stays the same when other documents come and go.
-    """
-
-    file: str
-    path: str
-
-
-def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[MatchedDocument]:
+def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the files that the patterns match, sorted, each once; what is hidden is left out.
 
-    Raises CaseFileError, with the pattern in its message, for one that matches nothing or cannot be used.
+    Of each its path relative to the folder, with `/`, and the part of it that the wildcards match, without suffix:
+    the case's id, which stays the same when other documents come and go. Raises CaseFileError, with the pattern in its
+    message, for one that matches nothing or cannot be used.
     """
     seen: set[str] = set()
     for pattern in patterns:
@@ -98,7 +87,7 @@ def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[Matched
             file = PurePosixPath(*parts[:fixed], name).as_posix()
             if file not in seen:
                 seen.add(file)
-                yield MatchedDocument(file, PurePosixPath(name).with_suffix("").as_posix())
+                yield file, PurePosixPath(name).with_suffix("").as_posix()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,24 +245,21 @@ class _Loader:
         folder = Path(settings.layer_of("documents").source.folder)
         golds: set[str] = set()
         try:
-            for document in matched_documents(folder, settings.values["documents"]):
-                values = {"id": document.path, **settings.values, "document": document.file}
-                stem = PurePosixPath(document.file).stem
+            for file, path in matched_documents(folder, settings.values["documents"]):
+                values = {"id": path, **settings.values, "document": file}
                 for key in ("id", "gold"):
                     if isinstance(values.get(key), str):
-                        values[key] = values[key].replace("{stem}", stem).replace("{path}", document.path)
+                        values[key] = values[key].replace("{stem}", PurePosixPath(file).stem).replace("{path}", path)
                 name, gold = str(values["id"]), values.get("gold")
-                place = line, (*settings.own.steps, document.file)
+                place = line, (*settings.own.steps, file)
                 unfit = checked_value("id", name)[1]
                 is_taken = self._ids.setdefault(name, place) != place
                 if unfit:
-                    settings.tell(f"the id of {document.file} {unfit[0].message}", "documents")
+                    settings.tell(f"the id of {file} {unfit[0].message}", "documents")
                 elif is_taken or (isinstance(gold, str) and gold in golds):
                     key = "id" if is_taken else "gold"
-                    advice = (
-                        f"write `{key}` with {{path}}, or give patterns entries of `cases`, each with its own `{key}`"
-                    )
-                    message = f"{document.file} has the {key} {values[key]!r} of another case; {advice}"
+                    advice = f"with {{path}}, or give patterns entries of `cases`, each with its own `{key}`"
+                    message = f"{file} has the {key} {values[key]!r} of another case; write `{key}` {advice}"
                     settings.tell(message, "documents")
                 else:
                     golds |= {gold} if isinstance(gold, str) else set()

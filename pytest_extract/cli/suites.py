@@ -191,7 +191,7 @@ def write_suite(patterns: Sequence[Pattern], suite: Path, schema: str | None) ->
         file, pointer = path_and_pointer(schema)
         named = _relative(Path(file), suite.parent) + (f"#{pointer}" if pointer else "")
     here = [f"{glob.escape(str(folder))}/{pattern}" for folder, pattern in patterns]
-    cases = Counter(each.path for each in matched_documents(Path(), here))
+    cases = Counter(path for _, path in matched_documents(Path(), here))
     if shared := [name for name, documents in cases.items() if documents > 1]:
         advice = "name the folder above them, or rename one"
         raise ConfigError(f"several documents would be the case {listed(shared)}: {advice}")

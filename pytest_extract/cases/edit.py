@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -414,10 +414,6 @@ class GoldReview:
     agreed: int = 0
     open: Mapping[str, OpenField] = field(default_factory=lambda: MappingProxyType({}))
     decisions: Mapping[str, FieldDecision] = field(default_factory=lambda: MappingProxyType({}))
-
-    def without_open(self, path: str) -> GoldReview:
-        """Return the review with one field less to decide."""
-        return replace(self, open={name: each for name, each in self.open.items() if name != path})
 
 
 REVIEWED: Final = GoldReview()

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.cases.load import SUFFIXES, case_name, matched_documents
+from pytest_extract.cases.load import SUFFIXES, case_name, load_cases, matched_documents
 from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.cases.sources import path_and_pointer
@@ -343,13 +343,10 @@ def run_import(args: argparse.Namespace) -> int:
 def _score_responses(records: Sequence[Record], file: Path, target: Path) -> None:
     """Write the results of the published responses, under the ids that their cases have in a pytest run from here."""
     from pytest_extract.bulk import BulkScorer, score_records
-    from pytest_extract.cases.load import load_cases
-    from pytest_extract.cases.schemas import SchemaCache
-    from pytest_extract.core.scorer import compile_schema
     from pytest_extract.results import write_results
 
     name = display_path(file.resolve(), Path.cwd().resolve())
-    documents = {case.id: case.document.sha256 for case in load_cases(file, SchemaCache(compile_schema)).cases}
+    documents = {case.id: case.document.sha256 for case in load_cases(file).cases}
     results: list[CaseResult] = []
     for gates in (None, {"schema": False}):
         rows = [

@@ -49,7 +49,7 @@ from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import find_uncompared
-from pytest_extract.core.validate import Validator, Violation
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
@@ -467,10 +467,9 @@ class _CaseBuilder:
 
     def _check_gold(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: FilePart, gates: GateConfig) -> None:
         """Hold the gold against a sound schema, and against the rules across fields, which are told at their place."""
-        errors: Sequence[Violation] = ()
         validator = self._cache.validator(schema)
-        if gates.schema and not self._cache.problems(schema) and not validator.is_valid(gold.value):
-            errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
+        is_broken = gates.schema and not self._cache.problems(schema) and not validator.is_valid(gold.value)
+        errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1) if is_broken else ()
         more = f"; there are more than the {GOLD_ERRORS} that are listed" if len(errors) > GOLD_ERRORS else ""
         for number, error in enumerate(errors[:GOLD_ERRORS]):
             hint = "" if number else f"{more}; {ACCEPT_GOLD}"

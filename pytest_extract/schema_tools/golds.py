@@ -341,8 +341,7 @@ def validate_golds(
     arguments.instance("id_field", id_field, str, "a text")
     golds = [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
     tree = Schema(schema_argument(schema))
-    for _ in tree.walk():  # makes every node, and finds its mistakes
-        pass
+    tree.annotated()  # makes every node, and finds its mistakes
     if tree.problems:
         raise SchemaErrors(tree.problems)
     checker = _Checker(tree, id_field, warn_missing, strict_types)

@@ -93,8 +93,8 @@ class StrictSchema:
     def _sent(self, branch: dict[str, Any]) -> Validator:
         """Return the validator of an alternative as the strict schema has it."""
         if id(branch) not in self.validators:
-            shared = {"$defs": self.schema["$defs"]} if self.definitions else {}
-            self.validators[id(branch)] = Validator(_final(branch, self.definitions) | shared)
+            sent = _final({**branch, "$defs": self.definitions}, self.definitions)
+            self.validators[id(branch)] = Validator(sent)
         return self.validators[id(branch)]
 
 
@@ -149,9 +149,7 @@ class _Maker:
         wrapped = root.get("type") != "object"
         if wrapped:
             root = {"type": "object", "properties": {_WRAPPER: root}, "required": [_WRAPPER]}
-        sent = _final(root, self._definitions)
-        if self._definitions:
-            sent["$defs"] = {name: _final(node, self._definitions) for name, node in self._definitions.items()}
+        sent = _final({**root, "$defs": self._definitions} if self._definitions else root, self._definitions)
         dropped = {keyword: tuple(pointers) for keyword, pointers in sorted(self._dropped.items())}
         return StrictSchema(schema=sent, dropped=dropped, loose=root, definitions=self._definitions, wrapped=wrapped)
 

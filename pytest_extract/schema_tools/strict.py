@@ -149,7 +149,9 @@ class _Maker:
         wrapped = root.get("type") != "object"
         if wrapped:
             root = {"type": "object", "properties": {_WRAPPER: root}, "required": [_WRAPPER]}
-        sent = _final({**root, "$defs": self._definitions} if self._definitions else root, self._definitions)
+        sent = _final(root, self._definitions)
+        if self._definitions:
+            sent["$defs"] = {name: _final(node, self._definitions) for name, node in self._definitions.items()}
         dropped = {keyword: tuple(pointers) for keyword, pointers in sorted(self._dropped.items())}
         return StrictSchema(schema=sent, dropped=dropped, loose=root, definitions=self._definitions, wrapped=wrapped)
 

@@ -281,10 +281,10 @@ def _suites(args: argparse.Namespace) -> list[Path]:
                 "documents need --schema: a file, or MODULE:CLASS of a pydantic model; golds that you have give one: "
                 f"pytest-extract schema infer GOLD... -o {suite_path(patterns).with_suffix('').stem}.schema.json"
             )
-        schema, (module, colon, name) = args.schema, args.schema.partition(":")
-        if colon and not Path(path_and_pointer(schema)[0]).exists():
-            path = suite.with_name(f"{name.rpartition('.')[2]}.schema.json")
-            write_atomic(path, json.dumps(schema_of_class(module, name), indent=2, ensure_ascii=False) + "\n")
+        schema = args.schema
+        if ":" in schema and not Path(path_and_pointer(schema)[0]).exists():
+            path = suite.with_name(f"{re.split('[:.]', schema)[-1]}.schema.json")
+            write_atomic(path, json.dumps(schema_of_class(schema), indent=2, ensure_ascii=False) + "\n")
             schema = str(path)
         write_suite(patterns, suite, schema)
     elif args.schema is not None:

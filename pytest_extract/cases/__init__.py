@@ -14,10 +14,4 @@ if TYPE_CHECKING:
     from pytest_extract.cases.load import load_cases as load_cases
     from pytest_extract.cases.model import Case as Case
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "cases.load": "LoadedFile load_cases",
-            "cases.model": "Case",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__, {"cases.load": "LoadedFile load_cases", "cases.model": "Case"})

@@ -17,22 +17,13 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.sources import (
-    SourceFile,
-    Steps,
-    TextRange,
-    language_of,
-    parse_source,
-    reached,
-    read_text,
-    read_value,
-)
+from pytest_extract.cases.sources import SourceFile, Steps, language_of, parse_source, reached, read_text, read_value
 from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, replaced
 from pytest_extract.errors import CaseFileError, StoreError
@@ -57,9 +48,7 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
 
     Raises StoreError when the value is no JSON (NaN), or the text cannot be changed so that it reads back as wanted.
     """
-    old = reached(source.value, steps)
-    spans, style = source.ranges(), _JsonStyle.of(source.text)
-    editor = _Editor(source, spans, style, frozenset(removed))
+    old, editor = reached(source.value, steps), _Editor(source, removed)
     for edits in (editor.by_part, editor.anew):
         try:
             parts, end = [], len(source.text)  # from the end to the start
@@ -94,35 +83,25 @@ def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:
         return False
 
 
-class _JsonStyle(NamedTuple):
-    """How a JSON text is written; `is_tight`: without a space behind the colons of keys."""
-
-    indent: str | None
-    is_tight: bool
-    ascii_only: bool
-
-    @classmethod
-    def of(cls, text: str) -> _JsonStyle:
-        indent = _INDENT.search(text)
-        is_tight = '": ' not in text and '":' in text
-        return cls(indent and indent.group(1), is_tight, text.isascii() and "\\u" in text)
-
-    def text(self, value: Json, base: str | None) -> str:
-        """Write a value in this style; `base`: the indentation of its line where it may have several."""
-        indent = None if base is None else self.indent
-        separators = (",", ":") if self.is_tight else None
-        text = _dumped(value, indent=indent, separators=separators, ascii_only=self.ascii_only)
-        return text.replace("\n", f"\n{base}")
-
-
-@dataclass(frozen=True, slots=True)
 class _Editor:
     """Finds the smallest parts of a text that have to be written anew."""
 
-    source: SourceFile
-    spans: Mapping[Steps, TextRange]
-    style: _JsonStyle
-    removed: frozenset[Steps]
+    def __init__(self, source: SourceFile, removed: Collection[Steps]) -> None:
+        self._text = text = source.text
+        self._is_json = source.language == "json"
+        self._spans = source.ranges()
+        self._removed = removed
+        # how its JSON is written: indented, without a space behind the colons of keys, in ASCII
+        self._indent = found.group(1) if (found := _INDENT.search(text)) else None
+        self._is_tight = '": ' not in text and '":' in text
+        self._ascii_only = text.isascii() and "\\u" in text
+
+    def _json(self, value: Json, base: str | None) -> str:
+        """Write a value as JSON is written here; `base`: the indentation of its line where it may have several."""
+        indent = None if base is None else self._indent
+        separators = (",", ":") if self._is_tight else None
+        text = _dumped(value, indent=indent, separators=separators, ascii_only=self._ascii_only)
+        return text.replace("\n", f"\n{base}")
 
     def by_part(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
         """Yield what makes one value of another, as little as can be."""
@@ -140,18 +119,16 @@ class _Editor:
 
     def anew(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
         """Yield the whole value, in the style that it had."""
-        span, column = self.spans[steps], self._column(steps)
+        span, column = self._spans[steps], self._column(steps)
+        text = self._text[span.start : span.end]
         # a YAML list may stand right below its key, and nothing else may
-        is_block = isinstance(old, list) and self.source.text.startswith("-", span.start)
-        is_below = is_block and steps and column == self._column(steps[:-1])
+        is_below = isinstance(old, list) and text.startswith("-") and steps and column == self._column(steps[:-1])
         shift = 2 if is_below and not (isinstance(new, list) and new) else 0
-        whole = self.source.text
-        text = whole[span.start : span.end]
-        gap = " " if not text and span.start and not whole[span.start - 1].isspace() else ""
-        if self.source.language == "json":
-            line = whole[whole.rfind("\n", 0, span.start) + 1 : span.start]
+        gap = " " if not text and span.start and not self._text[span.start - 1].isspace() else ""
+        if self._is_json:
+            line = self._text[span.start - column : span.start]
             in_lines = "\n" in text or text[:1] not in "[{"
-            made = gap + self.style.text(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
+            made = gap + self._json(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
         elif not isinstance(new, (dict, list)):
             made = gap + _scalar(new, text)
         elif new and isinstance(old, (dict, list)) and text[:1] not in "[{!":
@@ -165,7 +142,7 @@ class _Editor:
         if isinstance(old, dict) and isinstance(new, dict):
             kept = [(key, key) for key in old if key in new]
         elif isinstance(old, list) and isinstance(new, list):
-            left = [index for index in range(len(old)) if (*steps, index) not in self.removed]
+            left = [index for index in range(len(old)) if (*steps, index) not in self._removed]
             kept = [(index, place) for place, index in enumerate(left[: len(new)])]
             before, after = [old[index] for index, _ in kept], new[: len(kept)]
             if len(left) != len(new) and canonical_json(before) != canonical_json(after):
@@ -173,37 +150,36 @@ class _Editor:
         else:
             return None
         is_same = len(old) == len(kept) == len(new)
-        return kept if is_same or (kept and self.source.text[self.spans[steps].start] != "!") else None
+        return kept if is_same or (kept and self._text[self._spans[steps].start] != "!") else None
 
     def _column(self, steps: Steps) -> int:
-        start = self.spans[steps].start
-        return start - (self.source.text.rfind("\n", 0, start) + 1)
+        return self._spans[steps].start - self._line_start(self._spans[steps].start)
 
-    def _line_start(self, steps: Steps) -> int:
-        return self.source.text.rfind("\n", 0, self.spans[steps].entry) + 1
+    def _line_start(self, offset: int) -> int:
+        return self._text.rfind("\n", 0, offset) + 1
 
-    def _line_end(self, steps: Steps) -> int:
-        end = self.source.text.find("\n", self.spans[steps].end)
-        return len(self.source.text) if end < 0 else end
+    def _line_end(self, offset: int) -> int:
+        end = self._text.find("\n", offset)
+        return len(self._text) if end < 0 else end
 
     def _lost(self, steps: Steps, keys: Sequence[Any], stay: AbstractSet[Any]) -> Iterator[_Edit]:
         """Yield the cuts of the parts that are gone: their lines, or else the text from or to the part beside them."""
         for place, key in enumerate(keys):
             if key in stay:
                 continue
-            span, text = self.spans[*steps, key], self.source.text
-            start, end = self._line_start((*steps, key)), self._line_end((*steps, key))
-            before = text[start : span.entry].strip(" \t")
+            span = self._spans[*steps, key]
+            start, end = self._line_start(span.entry), self._line_end(span.end)
+            before = self._text[start : span.entry].strip(" \t")
             # nothing but the part, its dash, a comma and a comment
             has_lines = before in ("", "-" if isinstance(key, int) else "") and _REST_OF_PART.fullmatch(
-                text, span.end, end
+                self._text, span.end, end
             )
-            if has_lines and (self.source.language == "yaml" or not stay.isdisjoint(keys[place + 1 :])):
+            if has_lines and (not self._is_json or not stay.isdisjoint(keys[place + 1 :])):
                 yield _Edit(start - 1, end, "") if start else _Edit(0, end + 1, "")
             elif stay.isdisjoint(keys[:place]):
-                yield _Edit(span.entry, self.spans[*steps, keys[place + 1]].entry, "")
+                yield _Edit(span.entry, self._spans[*steps, keys[place + 1]].entry, "")
             else:
-                yield _Edit(self.spans[*steps, keys[place - 1]].end, span.end, "")
+                yield _Edit(self._spans[*steps, keys[place - 1]].end, span.end, "")
 
     def _gained(self, steps: Steps, new: Any, kept: Sequence[tuple[Any, Any]]) -> Iterator[_Edit]:
         """Yield what a mapping or list gains behind the last part that stays."""
@@ -211,18 +187,18 @@ class _Editor:
         added = {key: new[key] for key in new if key not in stay} if isinstance(new, dict) else new[len(kept) :]
         if not added:
             return
-        last = (*steps, kept[-1][0])
-        if self.source.language == "yaml" and self.source.text[self.spans[steps].start] not in "[{":
-            column, end = self._column(steps), self._line_end(last)
+        span = self._spans[*steps, kept[-1][0]]
+        end = self._line_end(span.end)
+        if not self._is_json and self._text[self._spans[steps].start] not in "[{":
+            column = self._column(steps)
             yield _Edit(end, end, f"\n{' ' * column}{_as_block(added, column)}")
             return
-        span, end = self.spans[last], self._line_end(last)
-        before = self.source.text[self._line_start(last) : span.entry]
+        before = self._text[self._line_start(span.entry) : span.entry]
         base = None if before.strip() else before
-        comma = f",\n{base}" if base is not None else "," if self.style.is_tight else ", "
-        text = self.style.text(added, None if base is None else "")[1:-1].strip()
-        text = text.replace(f"\n{self.style.indent}", f"\n{base}")  # which its lines begin with
-        rest = _REST_OF_PART.fullmatch(self.source.text, span.end, end)
+        comma = f",\n{base}" if base is not None else "," if self._is_tight else ", "
+        text = self._json(added, None if base is None else "")[1:-1].strip()
+        text = text.replace(f"\n{self._indent}", f"\n{base}")  # which its lines begin with
+        rest = _REST_OF_PART.fullmatch(self._text, span.end, end)
         if base is None or rest is None or not rest["comment"]:
             yield _Edit(span.end, span.end, comma + text)
             return
@@ -438,10 +414,6 @@ class GoldReview:
     agreed: int = 0
     open: Mapping[str, OpenField] = field(default_factory=lambda: MappingProxyType({}))
     decisions: Mapping[str, FieldDecision] = field(default_factory=lambda: MappingProxyType({}))
-
-    def without_open(self, path: str) -> GoldReview:
-        """Return the review with one field less to decide."""
-        return replace(self, open={name: each for name, each in self.open.items() if name != path})
 
 
 REVIEWED: Final = GoldReview()

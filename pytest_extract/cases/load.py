@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.cases.edit import review_name
 from pytest_extract.cases.model import (
@@ -21,20 +21,14 @@ from pytest_extract.cases.model import (
     URL,
     Case,
     CaseSettings,
-    KeyLayer,
+    FilePart,
     Modality,
     Thresholds,
     case_keys,
     case_settings,
     checked_value,
 )
-from pytest_extract.cases.schemas import (
-    SchemaCache,
-    SchemaPlace,
-    field_problem,
-    values_at,
-    wrapped_schema,
-)
+from pytest_extract.cases.schemas import SchemaCache, SchemaPlace, field_problem, values_at, wrapped_schema
 from pytest_extract.cases.sources import (
     Mistake,
     SourceFile,
@@ -55,7 +49,7 @@ from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import find_uncompared
-from pytest_extract.core.validate import Validator, Violation
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, replaced, usual, value_at
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
@@ -69,21 +63,12 @@ _MAGIC = re.compile(r"[*?\[]")
 _A_CASE: Final = "a mapping with document, schema and gold"
 
 
-class MatchedDocument(NamedTuple):
-    """A document that a pattern matches.
-
-    file: its path relative to the folder of the pattern, with `/`. path: the part of it that the wildcards match,
-    without suffix: the case's id, which stays the same when other documents come and go.
-    """
-
-    file: str
-    path: str
-
-
-def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[MatchedDocument]:
+def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the files that the patterns match, sorted, each once; what is hidden is left out.
 
-    Raises CaseFileError, with the pattern in its message, for one that matches nothing or cannot be used.
+    Of each its path relative to the folder, with `/`, and the part of it that the wildcards match, without suffix:
+    the case's id, which stays the same when other documents come and go. Raises CaseFileError, with the pattern in its
+    message, for one that matches nothing or cannot be used.
     """
     seen: set[str] = set()
     for pattern in patterns:
@@ -102,7 +87,7 @@ def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[Matched
             file = PurePosixPath(*parts[:fixed], name).as_posix()
             if file not in seen:
                 seen.add(file)
-                yield MatchedDocument(file, PurePosixPath(name).with_suffix("").as_posix())
+                yield file, PurePosixPath(name).with_suffix("").as_posix()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,24 +115,25 @@ def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
         source = read_source(path, "yaml")
     except CaseFileError as error:
         return LoadedFile(path, (), (error,))
-    file = CaseSettings(KeyLayer(source, (), source.value), None, source.value, mistakes=[*source.mistakes])
-    cases = tuple(_Loader(file, SchemaCache() if cache is None else cache).load())
-    return LoadedFile(path, cases, errors_of(file.mistakes, path))
+    loader = _Loader(source, SchemaCache() if cache is None else cache)
+    cases = tuple(loader.load())
+    return LoadedFile(path, cases, errors_of(loader.mistakes, path))
 
 
 class _Loader:
-    """Loads one case file, and tells every mistake in its keys and in those of its cases."""
+    """Loads one case file."""
 
-    def __init__(self, file: CaseSettings, cache: SchemaCache) -> None:
-        self._file = file
-        self._source = file.own.source
-        self._name = case_name(self._source.path)
+    def __init__(self, source: SourceFile, cache: SchemaCache) -> None:
+        self._source = source
+        self._file = CaseSettings(FilePart(source, (), source.value), None, {}, mistakes=[*source.mistakes])
+        self.mistakes = self._file.mistakes
+        self._name = case_name(source.path)
         self._cache = cache
-        self._defaults: KeyLayer | None = None
+        self._defaults: FilePart | None = None
         self._ids: dict[str, tuple[int, Steps]] = {}
 
     def load(self) -> Iterator[Case]:
-        """Yield the cases of the file; all mistakes are told when the iteration is over."""
+        """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
         root = self._source.value
         if not isinstance(root, dict):
             found = "an empty file" if root is None else json_type(root)
@@ -169,53 +155,60 @@ class _Loader:
             yield from self._dataset(root["dataset"])
         elif "cases" not in root:
             keys = {key: value for key, value in root.items() if key not in FILE_KEYS}
-            yield from self._case(KeyLayer(self._source, (), keys), self._name, 1)
+            yield from self._case(FilePart(self._source, (), keys), self._name, 1)
         elif isinstance(cases := root["cases"], list) and cases:
             places = self._source.places((("cases", index), False) for index in range(len(cases)))
             for index, (raw, place) in enumerate(zip(cases, places, strict=True)):
-                own = KeyLayer(self._source, ("cases", index), raw)
+                own = FilePart(self._source, ("cases", index), raw)
                 yield from self._case(own, f"{self._name}-{index + 1}", place.line)
         else:
             self._file.tell("`cases` must be a list with at least one case", "cases")
 
-    def _read_defaults(self, value: Json) -> KeyLayer | None:
+    def _read_defaults(self, value: Json) -> FilePart | None:
         """Return the defaults, or None where they cannot be used: each case may lack what they hold."""
-        layer = KeyLayer(self._source, ("defaults",), value)
+        layer = FilePart(self._source, ("defaults",), value)
         if isinstance(value, str):
             source = self._file.read("defaults", value, self._cache.defaults)
             if source is None:
                 return None
-            self._file.mistakes += source.mistakes
-            layer = KeyLayer(source, (), source.value)
-        if isinstance(layer.raw, dict):
+            self.mistakes += source.mistakes
+            layer = FilePart(source, (), source.value)
+        if isinstance(layer.value, dict):
             return layer
         wanted = "a mapping of case keys, or the path of a YAML file"
-        message = f"`defaults` must be {wanted}, not {json_type(layer.raw)}"
-        self._file.mistakes.append(Mistake(layer.source, layer.steps, message))
+        message = f"`defaults` must be {wanted}, not {json_type(layer.value)}"
+        self.mistakes.append(Mistake(layer.source, layer.steps, message))
         return None
 
     def _dataset(self, value: Json) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
             self._file.tell(f"`dataset` must be the path of a JSONL file, not {json_type(value)}", "dataset")
             return
-        lines = self._file.read("dataset", value, lambda place: source_lines(Path(place)))
-        line = None
-        for line in lines or ():
-            self._file.mistakes += line.mistakes
-            if all(mistake.steps for mistake in line.mistakes):
-                own, number = KeyLayer(line, (), line.value), line.first_line
-                yield from self._case(own, f"{self._name}-{number}", number)
-        if lines is not None and line is None:
-            message = f"`dataset`: {value} has no line; a dataset is JSONL with at least one case, an object a line"
+        path = self._file.place_of("dataset", value)
+        if path is None:
+            return
+        number = 0
+        try:
+            for number, line in source_lines(Path(path)):
+                if isinstance(line, CaseFileError):
+                    self.mistakes.append(mistake_in(line))
+                else:
+                    self.mistakes += line.mistakes
+                    yield from self._case(FilePart(line, (), line.value), f"{self._name}-{number}", number)
+        except CaseFileError as error:
+            self.mistakes.append(mistake_in(error))
+            return
+        if not number:
+            message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
             self._file.tell(message, "dataset")
 
-    def _case(self, own: KeyLayer, name: str, line: int) -> Iterator[Case]:
-        if not isinstance(own.raw, dict):
-            message = f"a case is {_A_CASE}, not {json_type(own.raw)}"
-            self._file.mistakes.append(Mistake(own.source, own.steps, message))
+    def _case(self, own: FilePart, name: str, line: int) -> Iterator[Case]:
+        if not isinstance(own.value, dict):
+            message = f"a case is {_A_CASE}, not {json_type(own.value)}"
+            self.mistakes.append(Mistake(own.source, own.steps, message))
             return
         settings = case_settings(own, self._defaults)
-        if "documents" in settings.values and not settings.mistakes and not settings.broken:
+        if "documents" in settings.values and not settings.mistakes:
             yield from self._case_of_each(settings, line)
         else:
             name = str(settings.values.get("id", name))
@@ -224,7 +217,7 @@ class _Loader:
                 message = f"the id {name!r} is taken by the case of line {other[0]}"
                 settings.mistakes.append(Mistake(own.source, (*own.steps, "id"), message))
             yield from self._built(settings, name, line)
-        self._file.mistakes += settings.mistakes
+        self.mistakes += settings.mistakes
 
     def _built(self, settings: CaseSettings, name: str, line: int) -> Iterator[Case]:
         """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
@@ -252,30 +245,27 @@ class _Loader:
         folder = Path(settings.layer_of("documents").source.folder)
         golds: set[str] = set()
         try:
-            for document in matched_documents(folder, settings.values["documents"]):
-                values = {"id": document.path, **settings.values, "document": document.file}
-                stem = PurePosixPath(document.file).stem
+            for file, path in matched_documents(folder, settings.values["documents"]):
+                values = {"id": path, **settings.values, "document": file}
                 for key in ("id", "gold"):
                     if isinstance(values.get(key), str):
-                        values[key] = values[key].replace("{stem}", stem).replace("{path}", document.path)
+                        values[key] = values[key].replace("{stem}", PurePosixPath(file).stem).replace("{path}", path)
                 name, gold = str(values["id"]), values.get("gold")
-                place = line, (*settings.own.steps, document.file)
+                place = line, (*settings.own.steps, file)
                 unfit = checked_value("id", name)[1]
                 is_taken = self._ids.setdefault(name, place) != place
                 if unfit:
-                    settings.tell(f"the id of {document.file} {unfit[0].message}", "documents")
+                    settings.tell(f"the id of {file} {unfit[0].message}", "documents")
                 elif is_taken or (isinstance(gold, str) and gold in golds):
                     key = "id" if is_taken else "gold"
-                    advice = (
-                        f"write `{key}` with {{path}}, or give patterns entries of `cases`, each with its own `{key}`"
-                    )
-                    message = f"{document.file} has the {key} {values[key]!r} of another case; {advice}"
+                    advice = f"with {{path}}, or give patterns entries of `cases`, each with its own `{key}`"
+                    message = f"{file} has the {key} {values[key]!r} of another case; write `{key}` {advice}"
                     settings.tell(message, "documents")
                 else:
                     golds |= {gold} if isinstance(gold, str) else set()
                     of_document = replace(settings, values=values, mistakes=[])
                     yield from self._built(of_document, name, line)
-                    self._file.mistakes += of_document.mistakes
+                    self.mistakes += of_document.mistakes
         except CaseFileError as error:
             settings.tell(f"`documents`: {error.message}", "documents")
 
@@ -296,13 +286,6 @@ _AS_THEY_ARE: Final = ({*case_keys()} & Case.__dataclass_fields__.keys()) - {
 """Keys whose checked value is a field of `Case` as it is."""
 
 
-class _Gold(NamedTuple):
-    value: Json
-    source: SourceFile
-    steps: Steps
-    is_missing: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class _CaseBuilder:
     """Builds one case. Every mistake is told of in its settings; a case with one is not built."""
@@ -317,10 +300,9 @@ class _CaseBuilder:
         schema, gold = self._schema(), self._gold()
         document = Document(text=values["text"]) if "text" in values else None
         if document is None and "document" in values:
-            document = self._settings.read(
-                "document" if "document" in settings.raw else "documents", values["document"], Document
-            )
-        prompt = self._settings.read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
+            key = "document" if "document" in settings.raw else "documents"
+            document = settings.read(key, values["document"], Document)
+        prompt = settings.read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
         gates = GateConfig.from_json(values.get("gates", {}))
         if scorer is not None:
@@ -329,14 +311,15 @@ class _CaseBuilder:
             for problem in self._cache.problems(schema) if gates.schema or not isinstance(schema.value, dict) else ():
                 message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
                 self._tell(schema.source, schema.steps_to(problem.path), message)
-        uncompared, draft = None, False
+        uncompared, draft, is_missing = None, False, False
         if gold is not None:
+            is_missing = self._cache.updates_golds == "new" and not gold.source.path.exists()
             try:  # the file beside the gold says whether somebody has reviewed it
                 review = review_name(gold.steps, gold.source.first_line, name)
                 draft = not self._cache.review(gold.source.path, review).reviewed
             except CaseFileError as error:
                 settings.mistakes.append(mistake_in(error))
-            if scorer is not None and schema is not None and not gold.is_missing:
+            if scorer is not None and schema is not None and not is_missing:
                 if not self._cache.updates_golds:
                     self._check_gold(name, scorer, schema, gold, gates)
                 uncompared = find_uncompared(scorer.program, gold.value)
@@ -344,7 +327,7 @@ class _CaseBuilder:
                 if uncompared is not None and uncompared.is_most and not is_allowed:
                     message = f"{uncompared}; {ALLOW_UNCOMPARED}"
                     self._tell(gold.source, (*gold.steps, *uncompared.first), message, on_key=True)
-        if settings.mistakes or settings.invalid or settings.broken:
+        if settings.mistakes:
             return None
         if document is None or schema is None or scorer is None or gold is None:
             return None  # the defaults that may name them cannot be read
@@ -360,11 +343,11 @@ class _CaseBuilder:
             gold_path=gold.source.path,
             gold_steps=gold.steps,
             gold_line=gold.source.first_line,
-            gold_is_missing=gold.is_missing,
+            gold_is_missing=is_missing,
             draft=draft,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
-            schema_files=tuple([file.path for file in schema.others]),
+            schema_files=schema.others,
             prompt=prompt,
             semantics=scorer.semantics,
             modality=values.get("modality") or modality_of(document.media_type),
@@ -382,21 +365,24 @@ class _CaseBuilder:
         settings = self._settings
         if settings.broken:
             return  # an unknown key may be a misspelt one
-        given = self._settings.values.keys() | settings.invalid
-        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
-        if not given & {*DOCUMENT_FORMS}:
+        missing = [f"`{key}`" for key in ("schema", "gold") if key not in settings.raw]
+        forms = [form for form in DOCUMENT_FORMS if form in settings.raw]
+        if not forms:
             missing.append("either `document` (a path), `documents` (a pattern) or `text`")
         if missing:
             self._tell(settings.own.source, settings.own.steps, f"the case needs {' and '.join(missing)}")
-        forms = [form for form in DOCUMENT_FORMS if form in settings.raw]
         if len(forms) > 1:
-            both = f"both `{forms[0]}` and `{forms[1]}`"
-            self._settings.tell(f"the case has {both}; keep one of them", forms[-1], on_key=True)
+            message = f"the case has both `{forms[0]}` and `{forms[1]}`; keep one of them"
+            settings.tell(message, forms[-1], on_key=True)
 
-    def _part_of_file(self, key: str) -> tuple[SourceFile, Steps] | None:
-        """Return the file that a key names, and the place of the part that it means there."""
-        folder = self._settings.layer_of(key).source.folder
-        name, pointer = path_and_pointer(self._settings.values[key], lambda name: is_file(path_from(folder, name)))
+    def _part(self, key: str) -> FilePart | None:
+        """Return what a key has for its value, or the part that it means of the file that it names."""
+        if key not in self._settings.values:
+            return None
+        value, layer = self._settings.values[key], self._settings.layer_of(key)
+        if not isinstance(value, str):
+            return FilePart(layer.source, (*layer.steps, key), value)
+        name, pointer = path_and_pointer(value, lambda name: is_file(path_from(layer.source.folder, name)))
         source = self._settings.read(key, name, self._cache.source)
         if source is None:
             return None
@@ -409,19 +395,15 @@ class _CaseBuilder:
         # no part that is wrong, or stands in one that is, is used
         found = [each for each in source.mistakes if all(map(operator.eq, each.steps, steps))]
         self._settings.mistakes += found
-        return None if found else (source, steps)
+        return None if found else FilePart(source, steps, reached(source.value, steps))
 
     def _schema(self) -> SchemaPlace | None:
-        value = self._settings.values.get("schema")
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            layer = self._settings.layer_of("schema")
-            return self._cache.schema(layer.source, (*layer.steps, "schema"))
-        part = self._part_of_file("schema")
+        part, value = self._part("schema"), self._settings.values.get("schema")
         if part is None:
             return None
-        place = self._cache.schema(part[0], (), part[1])
+        if not isinstance(value, str):
+            return self._cache.schema(part.source, part.steps)
+        place = self._cache.schema(part.source, (), part.steps)
         from pytest_extract.schema_tools.resolve import is_gemini
 
         inner = wrapped_schema(place.value)
@@ -438,19 +420,13 @@ class _CaseBuilder:
         self._settings.tell(message, "schema")
         return None
 
-    def _gold(self) -> _Gold | None:
-        if "gold" not in self._settings.values:
-            return None
-        value = self._settings.values["gold"]
-        if not isinstance(value, str):
-            layer = self._settings.layer_of("gold")
-            return _Gold(value, layer.source, (*layer.steps, "gold"))
-        if self._cache.updates_golds == "new" and not URL.match(value) and "#/" not in value:
+    def _gold(self) -> FilePart | None:
+        value = self._settings.values.get("gold")
+        if self._cache.updates_golds == "new" and isinstance(value, str) and not URL.match(value) and "#/" not in value:
             path = Path(path_from(self._settings.layer_of("gold").source.folder, value))
             if not path.exists():
-                return _Gold(None, SourceFile(path), (), is_missing=True)
-        part = self._part_of_file("gold")
-        return None if part is None else _Gold(reached(part[0].value, part[1]), *part)
+                return FilePart(SourceFile(path), (), None)
+        return self._part("gold")
 
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
         how = {key: self._settings.values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}
@@ -472,7 +448,12 @@ class _CaseBuilder:
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         scored = not self._cache.structure_only
         absent = self._settings.values.get("absent", {})
-        for field, steps in named_fields(self._settings.raw):
+        # as written, so that a name is checked even if its value is invalid
+        named = [(*found, way) for way in _NAMES_OF_FIELDS for found in values_at(dict(self._settings.raw), way)]
+        for steps, value, way in named:
+            field = str(steps[-1]) if way.endswith("*") else value
+            if not isinstance(field, str):
+                continue
             bounded = scored and steps[0] == "thresholds"
             absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
             problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
@@ -484,12 +465,11 @@ class _CaseBuilder:
                 message = f"no measure of the project is called {name!r}{known}"
                 self._settings.tell(message, "thresholds", "measures", name, on_key=True)
 
-    def _check_gold(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
+    def _check_gold(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: FilePart, gates: GateConfig) -> None:
         """Hold the gold against a sound schema, and against the rules across fields, which are told at their place."""
-        errors: Sequence[Violation] = ()
         validator = self._cache.validator(schema)
-        if gates.schema and not self._cache.problems(schema) and not validator.is_valid(gold.value):
-            errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
+        is_broken = gates.schema and not self._cache.problems(schema) and not validator.is_valid(gold.value)
+        errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1) if is_broken else ()
         more = f"; there are more than the {GOLD_ERRORS} that are listed" if len(errors) > GOLD_ERRORS else ""
         for number, error in enumerate(errors[:GOLD_ERRORS]):
             hint = "" if number else f"{more}; {ACCEPT_GOLD}"
@@ -511,22 +491,11 @@ class _CaseBuilder:
                 self._settings.tell(f"`rules`: {message}", "rules", rule.index)
 
 
-_NAMES_OF_FIELDS: Final = ("thresholds.fields.*", "auto_accept.fields.*", "accept.*", "absent.*", "evidence.*")
-"""Where the keys of a mapping in a case name fields of the schema."""
-_FIELDS: Final = ("gates.grounded.fields[]", "known_failures[].path")
-"""Where texts of a list do."""
-
-
-def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
-    """Yield every field of the schema that a mapping of case keys names, with the place of its name.
-
-    The values are raw, so that a name is checked even if its value is invalid.
-    """
-    keys = dict(raw)
-    for way in _NAMES_OF_FIELDS:
-        yield from ((str(steps[-1]), steps) for steps, _ in values_at(keys, way))
-    for way in _FIELDS:
-        yield from ((value, steps) for steps, value in values_at(keys, way) if isinstance(value, str))
+_NAMES_OF_FIELDS: Final = (
+    *("thresholds.fields.*", "auto_accept.fields.*", "accept.*", "absent.*", "evidence.*"),
+    *("gates.grounded.fields[]", "known_failures[].path"),
+)
+"""Where the keys of a mapping in a case name fields of the schema, or texts do."""
 
 
 def modality_of(media_type: str) -> Modality:

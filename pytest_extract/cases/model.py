@@ -11,6 +11,7 @@ import ast
 import itertools
 import json
 import math
+import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pytest_extract.documents import Document
 
 
+T = TypeVar("T")
 Modality: TypeAlias = Literal["text", "image", "audio"]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -220,12 +222,12 @@ FILE_KEYS: Final = ("cases", "defaults", "dataset")
 LIMITS: Final = ("max_cost_usd", "max_latency_s")
 
 
-class KeyMistake(NamedTuple):
+class WrongKeyError(Exception):
     """What is wrong below a key and what would be right; `on_key`: in the key at `steps`, not in its value."""
 
-    steps: Steps
-    message: str
-    on_key: bool = False
+    def __init__(self, message: str, *steps: Step, on_key: bool = False) -> None:
+        super().__init__(message)
+        self.message, self.steps, self.on_key = message, steps, on_key
 
     def text(self) -> str:
         """Return the message with the place it is about, as the file writes it."""
@@ -250,7 +252,7 @@ def _validator_of(key: str) -> Validator:
     return Validator({"$ref": f"#/$defs/{key}", "$defs": definitions})
 
 
-def checked_value(key: str, value: Json) -> tuple[Any, tuple[KeyMistake, ...]]:
+def checked_value(key: str, value: Json) -> tuple[Any, tuple[WrongKeyError, ...]]:
     """Return the value of a key as `Case` has it, and no mistake, or None and every mistake."""
     if key not in _UNREAD:
         is_fit = _validator_of(key).is_valid(value)
@@ -265,8 +267,8 @@ def checked_value(key: str, value: Json) -> tuple[Any, tuple[KeyMistake, ...]]:
         return None, tuple(told for error in errors for told in _told(error, key))
     try:
         return _MADE[key](value) if key in _MADE else value, ()
-    except _WrongError as error:
-        return None, (KeyMistake((key, *error.steps), str(error)),)
+    except WrongKeyError as error:
+        return None, (WrongKeyError(error.message, key, *error.steps),)
 
 
 def checked_argument(name: str, value: Any) -> Any:
@@ -280,7 +282,7 @@ def checked_argument(name: str, value: Any) -> Any:
 # --- words of what the schema refuses
 
 
-def _told(error: ValidationError, at: str) -> Iterator[KeyMistake]:
+def _told(error: ValidationError, at: str) -> Iterator[WrongKeyError]:
     """Word one error of jsonschema; of alternatives, the one that the value's type fits speaks."""
     here = (at, *error.absolute_path)
     schema: Any = error.schema
@@ -295,19 +297,19 @@ def _told(error: ValidationError, at: str) -> Iterator[KeyMistake]:
         name = path_text(here) if isinstance(here[-1], int) else here[-1]
         for key in value.keys() - schema["properties"].keys():
             message = f"{name} has no key {key!r}{nearest(key, schema['properties'])}"
-            yield KeyMistake((*here, key), message, on_key=True)
+            yield WrongKeyError(message, *here, key, on_key=True)
     elif error.validator == "required":
         for key in schema["required"]:
             if key not in value:
                 meaning = schema["properties"][key].get("description")
-                yield KeyMistake(here, f"needs `{key}`: {meaning}" if meaning else f"needs `{key}`")
+                yield WrongKeyError(f"needs `{key}`: {meaning}" if meaning else f"needs `{key}`", *here)
     elif len(fitting) == 1:
         for inner in fitting[0]:
             yield from _told(inner, at)
     else:
         is_number = schema.get("type") == "string" and isinstance(value, int | float)
         hint = closest(value, schema["enum"]) if "enum" in schema else "; put it in quotes" if is_number else ""
-        yield KeyMistake(here, f"must be {value_phrase(schema)}, not {_value_text(value)}{hint}")
+        yield WrongKeyError(f"must be {value_phrase(schema)}, not {_value_text(value)}{hint}", *here)
 
 
 def value_phrase(schema: Mapping[str, Any]) -> str:
@@ -346,14 +348,6 @@ def _value_text(value: Json) -> str:
 # --- what the schema cannot say, and the values as `Case` has them
 
 
-class _WrongError(Exception):
-    """A value that its schema takes and that is wrong all the same; `steps`: where in it."""
-
-    def __init__(self, message: str, *steps: str | int) -> None:
-        super().__init__(message)
-        self.steps = steps
-
-
 _UNREAD: Final = {"schema": (dict, bool), "gold": (dict, list, int, float, type(None))}
 """Keys whose values may be large, hostile or hold what JSON cannot: only their type, beside a path's, is looked at."""
 
@@ -361,7 +355,7 @@ _UNREAD: Final = {"schema": (dict, bool), "gold": (dict, list, int, float, type(
 def _id(value: str | int) -> str:
     text = str(int(value)) if not isinstance(value, str) else value
     if not text.isprintable():
-        raise _WrongError(f"must be {value_phrase(_definitions()['id'])}, not {_value_text(text)}")
+        raise WrongKeyError(f"must be {value_phrase(_definitions()['id'])}, not {_value_text(text)}")
     return text
 
 
@@ -399,7 +393,7 @@ def _marks(value: str | list[str]) -> tuple[Mark, ...]:
         try:
             marks.append(parse_mark(text))
         except ValueError as error:
-            raise _WrongError(str(error), *(() if text is value else (index,))) from None
+            raise WrongKeyError(str(error), *(() if text is value else (index,))) from None
     return tuple(marks)
 
 
@@ -407,7 +401,7 @@ def _repeat(value: Json) -> Repeat:
     asked: dict[str, Any] = value if isinstance(value, dict) else {"of": value}
     repeat = Repeat(of=int(asked["of"]), passes=int(asked.get("pass", asked["of"])))
     if repeat.passes > repeat.of:
-        raise _WrongError(f"cannot be more than `of`: {repeat.passes} of {repeat.of}", "pass")
+        raise WrongKeyError(f"cannot be more than `of`: {repeat.passes} of {repeat.of}", "pass")
     return repeat
 
 
@@ -418,7 +412,7 @@ def _known_failures(value: list[dict[str, str]]) -> tuple[KnownFailure, ...]:
             until = {"until": date.fromisoformat(entry["until"])} if "until" in entry else {}
         except ValueError:
             wanted = f"must be a day written YYYY-MM-DD, not {_value_text(entry['until'])}"
-            raise _WrongError(wanted, index, "until") from None
+            raise WrongKeyError(wanted, index, "until") from None
         known.append(KnownFailure(**{**entry, **until, "path": usual(entry["path"])}))  # type: ignore[arg-type]
     return tuple(known)
 
@@ -434,7 +428,7 @@ def _numbers(value: Json) -> Json:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if not math.isfinite(value):
-        raise _WrongError(f"must hold numbers that JSON can write, not {value}")
+        raise WrongKeyError(f"must hold numbers that JSON can write, not {value}")
     return float(value)
 
 
@@ -448,7 +442,7 @@ def _by_fields(value: dict[str, Json]) -> Json:
 
 def _auto_accept(value: dict[str, Json]) -> Json:
     if not value.keys() & {"confidence", "fields"}:
-        raise _WrongError("needs `confidence`, the lowest with which a value is accepted, or `fields`")
+        raise WrongKeyError("needs `confidence`, the lowest with which a value is accepted, or `fields`")
     return _by_fields(value)
 
 
@@ -458,7 +452,7 @@ def _confidence(value: Json) -> Any:
     try:
         return OutputShape.from_json(value)
     except ConfigError as error:
-        raise _WrongError(str(error)) from None
+        raise WrongKeyError(str(error)) from None
 
 
 def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
@@ -470,7 +464,7 @@ def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
             left, top, right, bottom = given.get("box", (0, 0, 1, 1))
             if left >= right or top >= bottom:
                 wanted = "left, top, right and bottom, each side before the other"
-                raise _WrongError(f"must be {wanted}, not {given['box']}", name, index, "box")
+                raise WrongKeyError(f"must be {wanted}, not {given['box']}", name, index, "box")
         boxes = [tuple(given["box"]) if "box" in given else None for given in places]
         made[usual(name)] = tuple(Citation(page=each["page"], box=box) for each, box in zip(places, boxes, strict=True))
     return made
@@ -502,33 +496,29 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = {
 # --- the keys of a case over its defaults
 
 DOCUMENT_FORMS: Final = ("document", "documents", "text")
-
-
 URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-T = TypeVar("T")
 
 
-class KeyLayer(NamedTuple):
-    """A mapping of case keys as a file has it. Its paths resolve from the folder of `source`."""
+class FilePart(NamedTuple):
+    """A part of a file: keys of a case as written, a schema or a gold. Its paths start in the folder of `source`."""
 
     source: SourceFile
     steps: Steps
-    raw: Mapping[str, Json]
+    value: Any
 
 
 @dataclass(slots=True)
 class CaseSettings:
     """The keys of a case over its defaults: as written (`raw`), and checked (`values`).
 
-    `invalid`: the keys with a mistake. `broken`: the mappings as a whole have one (an unknown key, a duplicate key).
-    `mistakes`: all that is wrong with the case, in whichever file.
+    `mistakes`: all that is wrong with the case, in whichever file. `broken`: some of it with the mappings as a whole,
+    such as an unknown or a duplicate key.
     """
 
-    own: KeyLayer
-    defaults: KeyLayer | None
+    own: FilePart
+    defaults: FilePart | None
     raw: Mapping[str, Json]
     values: dict[str, Any] = field(default_factory=dict)
-    invalid: set[str] = field(default_factory=set)
     broken: bool = False
     mistakes: list[Mistake] = field(default_factory=list)
 
@@ -537,44 +527,50 @@ class CaseSettings:
         layer = self.layer_of(*steps)
         self.mistakes.append(Mistake(layer.source, (*layer.steps, *steps), message, on_key))
 
-    def read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
-        """Read the file that a key names; a mistake of the file's own keeps its own place."""
-        place = path_from(self.layer_of(key).source.folder, name)
-        if URL.match(name):
-            self.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
-        elif not is_file(place):
-            can_be_made = key == "gold" and "#/" not in self.values["gold"]
-            hint = "; make it with --extract-update-gold=new" if can_be_made else ""
-            self.tell(no_file(key, Path(place)) + hint, key)
-        else:
-            try:
-                return read(place)
-            except CaseFileError as error:
-                self.mistakes.append(mistake_in(error))
-        return None
-
-    def layer_of(self, *steps: Step) -> KeyLayer:
+    def layer_of(self, *steps: Step) -> FilePart:
         """Return the layer, own keys or defaults, that holds the value at a key, or at a place below it."""
         if self.defaults is None:
             return self.own
         try:
-            reached(self.own.raw, steps)
+            reached(self.own.value, steps)
         except (LookupError, TypeError):
             return self.defaults
         return self.own
 
+    def place_of(self, key: str, name: str) -> str | None:
+        """Return the path of the file that a key names; None after telling that there is none."""
+        place = path_from(self.layer_of(key).source.folder, name)
+        if URL.match(name):
+            self.tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+        elif is_file(place):
+            return place
+        else:
+            can_be_made = key == "gold" and "#/" not in self.values["gold"]
+            hint = "; make it with --extract-update-gold=new" if can_be_made else ""
+            self.tell(no_file(key, Path(place)) + hint, key)
+        return None
 
-def case_settings(own: KeyLayer, defaults: KeyLayer | None) -> CaseSettings:
+    def read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
+        """Read the file that a key names; a mistake of the file's own keeps its own place."""
+        place = self.place_of(key, name)
+        try:
+            return None if place is None else read(place)
+        except CaseFileError as error:
+            self.mistakes.append(mistake_in(error))
+            return None
+
+
+def case_settings(own: FilePart, defaults: FilePart | None) -> CaseSettings:
     """Put the keys of a case over its defaults, and check every key.
 
     The mappings of MERGED are merged key by key, all others replaced as a whole. A case with a document of one form
     drops those of the defaults.
     """
-    raw = dict(own.raw)
-    for key, value in ({} if defaults is None else defaults.raw).items():
+    raw = dict(own.value)
+    for key, value in ({} if defaults is None else defaults.value).items():
         if key in MERGED and isinstance(value, dict) and isinstance(raw.get(key), dict):
-            raw[key] = _merged(value, own.raw[key])
-        elif key not in DOCUMENT_FORMS or own.raw.keys().isdisjoint(DOCUMENT_FORMS):
+            raw[key] = _merged(value, own.value[key])
+        elif key not in DOCUMENT_FORMS or own.value.keys().isdisjoint(DOCUMENT_FORMS):
             raw.setdefault(key, value)
     settings = CaseSettings(own, defaults, raw)
     for key, value in raw.items():
@@ -582,29 +578,20 @@ def case_settings(own: KeyLayer, defaults: KeyLayer | None) -> CaseSettings:
             result, wrong = checked_value(key, value)
             for told in wrong:
                 settings.tell(told.text(), *told.steps, on_key=told.on_key)
-            if wrong:
-                settings.invalid.add(key)
-            else:
+            if not wrong:
                 settings.values[key] = result
         else:
             known = (*case_keys(), *(() if own.steps else FILE_KEYS))
-            is_misplaced = key in FILE_KEYS
-            message = (
-                f"`{key}` belongs at the top of the file"
-                if is_misplaced
-                else f"unknown key {key!r}{nearest(key, known)}"
-            )
-            settings.tell(message, key, on_key=True)
+            unknown = f"unknown key {key!r}{nearest(key, known)}"
+            settings.tell(f"`{key}` belongs at the top of the file" if key in FILE_KEYS else unknown, key, on_key=True)
             settings.broken = True
     for layer in filter(None, (own, defaults)):
-        level = len(layer.steps)
         for mistake in layer.source.mistakes:
-            if mistake.steps[:level] == layer.steps and len(mistake.steps) > level:
-                key = str(mistake.steps[level])
-                if layer is own or key not in own.raw or key in MERGED:
-                    settings.invalid.add(key)
-            elif layer.steps[: len(mistake.steps)] == mistake.steps:
-                settings.broken = True
+            if all(map(operator.eq, mistake.steps, layer.steps)):  # else it is elsewhere in the file
+                inside = mistake.steps[len(layer.steps) :]
+                if not inside or layer is own or inside[0] not in own.value or inside[0] in MERGED:
+                    settings.mistakes.append(mistake)
+                    settings.broken |= not inside
     return settings
 
 

@@ -144,10 +144,14 @@ _OF_SCHEMAS: Final = frozenset(
 
 
 class EmbeddedSchema(NamedTuple):
-    """A self-contained schema. `moved`: name in its `$defs` -> place in the file of that definition."""
+    """A self-contained schema. `moved`: name in its `$defs` -> place in the file of that definition.
+
+    `others`: further files that it refers to.
+    """
 
     value: Json
     moved: Mapping[str, Steps]
+    others: tuple[Path, ...] = ()
 
 
 class _Target(NamedTuple):
@@ -174,7 +178,6 @@ def embedded_schema(root: Json, pointer: str, inside: Json, file: Path, read: Ca
 
 class _Bundler:
     def __init__(self, root: Json, start: _Target, read: Callable[[Path], Json]) -> None:
-        self._root = root
         self._start = start
         self._read = read
         self._sources: dict[Path, SchemaSource | None] = {start.file: SchemaSource(root)}
@@ -192,14 +195,16 @@ class _Bundler:
             if target.file != self._start.file and isinstance(made, dict):
                 made = {name: part for name, part in made.items() if name not in _OF_DOCUMENTS}
             brought[self._names[target]] = made
+        (_, root), *others = [(file, source.root) for file, source in self._sources.items() if source is not None]
+        files = tuple(file for file, _ in others)
         if not brought:
-            return EmbeddedSchema(inside, {})
+            return EmbeddedSchema(inside, {}, files)
         moved = {
-            name: pointer_steps(self._root, target.pointer) or ()
+            name: pointer_steps(root, target.pointer) or ()
             for target, name in self._names.items()
             if target.file == self._start.file
         }
-        return EmbeddedSchema({**value, "$defs": {**(value["$defs"] if own else {}), **brought}}, moved)
+        return EmbeddedSchema({**value, "$defs": {**(value["$defs"] if own else {}), **brought}}, moved, files)
 
     def _rewritten(self, schema: Json, at: _Target) -> Json:
         if not isinstance(schema, dict):
@@ -328,7 +333,7 @@ class SchemaPlace:
     steps: Steps
     sha256: str
     moved: Mapping[str, Steps] = field(default_factory=dict)
-    others: tuple[SourceFile, ...] = ()
+    others: tuple[Path, ...] = ()
 
     def steps_to(self, inside: Steps) -> Steps:
         """Return the steps in the source to a place inside the schema."""
@@ -354,7 +359,6 @@ class SchemaCache:
     ) -> None:
         self.updates_golds = updates_golds
         self.structure_only = compile_schema is compile_structure
-        self.defaults_files: list[Path] = []
         if compile_schema is None:
             from pytest_extract.core import scorer
 
@@ -379,12 +383,12 @@ class SchemaCache:
 
     def defaults(self, place: str) -> SourceFile:
         """Return a file that `defaults` of case files name; raises CaseFileError when it cannot be read."""
+        return self._once(lambda: read_source(Path(place), "yaml"), "defaults", place)
 
-        def read() -> SourceFile:
-            self.defaults_files.append(Path(place))
-            return read_source(Path(place), "yaml")
-
-        return self._once(read, "defaults", place)
+    @property
+    def defaults_files(self) -> list[Path]:
+        """The files that were read as `defaults`."""
+        return [Path(str(key[1])) for key in self._made if key[0] == "defaults"]
 
     def prompt(self, place: str) -> Prompt:
         """Return a prompt file; raises CaseFileError when it cannot be read."""
@@ -407,22 +411,19 @@ class SchemaCache:
         """
 
         def read_other(file: Path) -> Json:
-            read[file] = self.source(str(file))
-            return read[file].value
+            return self.source(str(file)).value
 
         def make() -> SchemaPlace:
-            root, steps = reached(source.value, whole), (*whole, *inside)
-            value = reached(root, inside)
-            moved: Mapping[str, Steps] = {}
-            text = canonical_json(value)
+            root = reached(source.value, whole)
+            made = EmbeddedSchema(reached(root, inside), {})
+            text = canonical_json(made.value)
             if '"$ref"' in text:
                 pointer = "".join(f"/{escape(str(step))}" for step in inside)
-                value, moved = embedded_schema(root, pointer, value, source.path, read_other)
-                moved = {name: (*whole, *place) for name, place in moved.items()}
-                text = canonical_json(value)
-            return SchemaPlace(value, source, steps, text_digest(text), moved, tuple(read.values()))
+                made = embedded_schema(root, pointer, made.value, source.path, read_other)
+                text = canonical_json(made.value)
+            moved = {name: (*whole, *place) for name, place in made.moved.items()}
+            return SchemaPlace(made.value, source, (*whole, *inside), text_digest(text), moved, made.others)
 
-        read: dict[Path, SourceFile] = {}
         return self._once(make, "schema", source.path, source.first_line, whole, inside)
 
     def validator(self, schema: SchemaPlace) -> Validator:

@@ -202,7 +202,7 @@ def _spans(tokens: Iterator[_Token]) -> list[tuple[Steps, TextRange]]:
 _WORDS: Final[dict[str, Json]] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _MEANS: Final = frozenset(("", *"~ntf-0123456789"))
 """How a plain scalar begins that may be no text."""
-_TEXT_TAGS: Final = (None, "!", "tag:yaml.org,2002:str")
+_TEXT_TAG: Final = "tag:yaml.org,2002:str"
 _INSTEAD: Final = "put what cases share under `defaults:`"
 _ANCHORS: Final = f"anchors and aliases (`&`, `*`) are not read; {_INSTEAD}, or write it out"
 
@@ -270,19 +270,19 @@ class _YamlReader:
 
     def _value(self, event: Any) -> Json:
         """Return the value that begins with an event; one method, as each level of a file takes a frame of Python's."""
-        names, steps, value = self._names, self._steps, None
+        names, steps = self._names, self._steps
         if event.anchor is not None:
             self._tell(_ANCHORS, event)
         if isinstance(event, names.AliasEvent):
             return None
-        if isinstance(event, names.ScalarEvent):
-            value = self._scalar(event)
-        else:
-            if len(steps) >= MAX_DEPTH:
-                raise self._error(_TOO_DEEP, event)
-            if event.tag not in (None, "!"):
-                self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
-            value = {} if isinstance(event, names.MappingStartEvent) else []
+        is_scalar = isinstance(event, names.ScalarEvent)
+        if event.tag not in (None, "!") and not (is_scalar and event.tag == _TEXT_TAG):
+            self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
+        if is_scalar:
+            return self._scalar(event)
+        if len(steps) >= MAX_DEPTH:
+            raise self._error(_TOO_DEEP, event)
+        value: Json = {} if isinstance(event, names.MappingStartEvent) else []
         if isinstance(value, dict):
             while not isinstance(inner := next(self._events), names.MappingEndEvent):
                 key = self._key(inner, value)
@@ -291,7 +291,7 @@ class _YamlReader:
                 steps.pop()
                 if key != "<<" or not inner.implicit[0]:
                     value[key] = part
-        elif isinstance(value, list):
+        else:
             while not isinstance(inner := next(self._events), names.SequenceEndEvent):
                 steps.append(len(value))
                 value.append(self._value(inner))
@@ -299,11 +299,9 @@ class _YamlReader:
         return value
 
     def _key(self, event: Any, mapping: dict[str, Json]) -> str:
-        if isinstance(event, self._names.AliasEvent):
-            raise self._error(_ANCHORS, event)
         key = getattr(event, "value", None)
-        if not isinstance(key, str):
-            raise self._error("a key must be a text", event)
+        if not isinstance(key, str):  # an alias, too, has no text
+            raise self._error("a key must be a text" if event.anchor is None else _ANCHORS, event)
         if event.anchor is not None:
             self._tell(_ANCHORS, event)
         if key == "<<" and event.implicit[0]:
@@ -314,11 +312,7 @@ class _YamlReader:
 
     def _scalar(self, event: Any) -> Json:
         text: str = event.value
-        if not event.implicit[0]:
-            if not event.implicit[1] and event.tag not in _TEXT_TAGS:
-                self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
-            return text
-        if text[:1] not in _MEANS:
+        if not event.implicit[0] or text[:1] not in _MEANS:
             return text
         if text in _WORDS:
             return _WORDS[text]
@@ -492,20 +486,18 @@ def read_text(path: Path, most: int = MOST_BYTES, *, streams: bool = False) -> s
     return _decoded(path, _read_bytes(path, most, streams=streams))
 
 
-def source_lines(path: Path) -> Iterator[SourceFile]:
-    """Return each line of a JSONL file that is not blank; one that cannot be read has that as its mistake.
+def source_lines(path: Path) -> Iterator[tuple[int, SourceFile | CaseFileError]]:
+    """Yield number and content of each line of a JSONL file that is not blank, or why there is none.
 
     Raises CaseFileError for no file.
     """
-    lines = enumerate(_read_bytes(path, MOST_BULK_BYTES).split(b"\n"), start=1)
-    return (_source_line(path, number, line) for number, line in lines if line.strip())
-
-
-def _source_line(path: Path, number: int, line: bytes) -> SourceFile:
-    try:
-        return parse_source(path, _decoded(path, line, number), "json", number)
-    except CaseFileError as error:
-        return SourceFile(path, mistakes=[mistake_in(error)], first_line=number)
+    data = _read_bytes(path, MOST_BULK_BYTES)
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line.strip():
+            try:
+                yield number, parse_source(path, _decoded(path, line, number), "json", number)
+            except CaseFileError as error:
+                yield number, error
 
 
 def _read_bytes(path: Path, most: int, *, streams: bool = False) -> bytes:
@@ -551,8 +543,10 @@ def read_value(path: Path) -> Json:
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, Json]]:
     """Yield number and value of each line of a JSONL file that is not blank; raises CaseFileError."""
-    for source in source_lines(path):
-        yield source.first_line, sound_value(source)
+    for number, source in source_lines(path):
+        if isinstance(source, CaseFileError):
+            raise source
+        yield number, sound_value(source)
 
 
 def sound_value(source: SourceFile) -> Json:

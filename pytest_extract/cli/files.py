@@ -96,13 +96,14 @@ def load_extensions(given: str | None) -> Extensions | None:
     return found
 
 
-def schema_of_class(module: str, name: str) -> Json:
-    """Return the JSON Schema of a pydantic model (or a dataclass or TypedDict, with pydantic). Raises ConfigError."""
+def schema_of_class(given: str) -> Json:
+    """Return the JSON Schema of MODULE:CLASS, a pydantic model (or dataclass or TypedDict). Raises ConfigError."""
+    module, _, name = given.partition(":")
     try:
         found = attrgetter(name)(_imported(module))
     except Exception as error:  # importing runs the user's code
-        raise ConfigError(f"{module}:{name} gives no JSON Schema: {type(error).__name__}: {error}") from error
-    return class_schema(f"{module}:{name}", found)
+        raise ConfigError(f"{given} gives no JSON Schema: {type(error).__name__}: {error}") from error
+    return class_schema(given, found)
 
 
 def _imported(module: str) -> Any:

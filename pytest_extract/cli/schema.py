@@ -51,8 +51,7 @@ def run_infer(args: argparse.Namespace) -> int:
         raise ConfigError(f"{classes[0]} is a class: give it alone")
     if classes:
         refuse_options(args, "for a class", "each", "first-type")
-        module, _, name = classes[0].partition(":")
-        schema = schema_of_class(module, name)
+        schema = schema_of_class(classes[0])
     else:
         values = [value for _, value in read_records(map(Path, args.golds), each=args.each)]
         schema = infer_schema(values, widen=not args.first_type)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.cases.load import SUFFIXES, case_name, matched_documents
+from pytest_extract.cases.load import SUFFIXES, case_name, load_cases, matched_documents
 from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.cases.sources import path_and_pointer
@@ -36,7 +36,7 @@ from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.words import listed, plural
 from pytest_extract.documents import MEDIA_TYPES
 from pytest_extract.errors import ConfigError, StoreError
-from pytest_extract.files import write_atomic
+from pytest_extract.files import display_path, write_atomic
 from pytest_extract.importers import Imported, Record
 
 _CASE: Final = """\
@@ -191,7 +191,7 @@ def write_suite(patterns: Sequence[Pattern], suite: Path, schema: str | None) ->
         file, pointer = path_and_pointer(schema)
         named = _relative(Path(file), suite.parent) + (f"#{pointer}" if pointer else "")
     here = [f"{glob.escape(str(folder))}/{pattern}" for folder, pattern in patterns]
-    cases = Counter(each.path for each in matched_documents(Path(), here))
+    cases = Counter(path for _, path in matched_documents(Path(), here))
     if shared := [name for name, documents in cases.items() if documents > 1]:
         advice = "name the folder above them, or rename one"
         raise ConfigError(f"several documents would be the case {listed(shared)}: {advice}")
@@ -281,10 +281,10 @@ def _suites(args: argparse.Namespace) -> list[Path]:
                 "documents need --schema: a file, or MODULE:CLASS of a pydantic model; golds that you have give one: "
                 f"pytest-extract schema infer GOLD... -o {suite_path(patterns).with_suffix('').stem}.schema.json"
             )
-        schema, (module, colon, name) = args.schema, args.schema.partition(":")
-        if colon and not Path(path_and_pointer(schema)[0]).exists():
-            path = suite.with_name(f"{name.rpartition('.')[2]}.schema.json")
-            write_atomic(path, json.dumps(schema_of_class(module, name), indent=2, ensure_ascii=False) + "\n")
+        schema = args.schema
+        if ":" in schema and not Path(path_and_pointer(schema)[0]).exists():
+            path = suite.with_name(f"{re.split('[:.]', schema)[-1]}.schema.json")
+            write_atomic(path, json.dumps(schema_of_class(schema), indent=2, ensure_ascii=False) + "\n")
             schema = str(path)
         write_suite(patterns, suite, schema)
     elif args.schema is not None:
@@ -343,14 +343,10 @@ def run_import(args: argparse.Namespace) -> int:
 def _score_responses(records: Sequence[Record], file: Path, target: Path) -> None:
     """Write the results of the published responses, under the ids that their cases have in a pytest run from here."""
     from pytest_extract.bulk import BulkScorer, score_records
-    from pytest_extract.cases.load import load_cases
-    from pytest_extract.cases.schemas import SchemaCache
-    from pytest_extract.core.scorer import compile_schema
     from pytest_extract.results import write_results
 
-    here, file = Path.cwd().resolve(), file.resolve()
-    name = (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
-    documents = {case.id: case.document.sha256 for case in load_cases(file, SchemaCache(compile_schema)).cases}
+    name = display_path(file.resolve(), Path.cwd().resolve())
+    documents = {case.id: case.document.sha256 for case in load_cases(file).cases}
     results: list[CaseResult] = []
     for gates in (None, {"schema": False}):
         rows = [

@@ -275,7 +275,8 @@ class Reviewer:
             if item.gone:  # what is known of that place now is about the row behind it
                 review = replace(review, decisions={place: decision, **review.decisions})
             else:
-                review = replace(review.without_open(place), decisions={**review.decisions, place: decision})
+                still_open = {name: each for name, each in review.open.items() if name != place}
+                review = replace(review, open=still_open, decisions={**review.decisions, place: decision})
             is_only_disputed = not review.sources  # so nobody has to accept the rest of a draft
             return replace(review, reviewed=review.reviewed or (is_only_disputed and not review.open))
 

@@ -53,14 +53,11 @@ def checked(keys: Mapping[str, Json], schema: Json, gold: Json) -> Record:
         scorer = compile_schema(schema)
         uncompared, judged = find_uncompared(scorer.program, gold), scorer.needs_judge
     validator, problem = Validator(schema), None
-    if validator.problem is not None:
-        problem = f"the schema is no valid JSON Schema: {validator.problem}"
-    elif not validator.is_valid(gold):
+    if not validator.is_valid(gold):
         first, *more = validator.errors(gold, limit=1_000)
         places = f" (and {len(more)} more)" if more else ""
         problem = one_line(f"{first.path}: {first.message}{places}")
-    if problem is not None:  # else the gate would fail whatever is extracted
-        keys = {**keys, "gates": {"schema": False}}
+        keys = {**keys, "gates": {"schema": False}}  # else the gate would fail whatever is extracted
     if uncompared is not None and uncompared.is_most:
         keys = {**keys, "uncompared": "allow"}
     return Record(keys, problem, uncompared, judged)

@@ -85,23 +85,21 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
     """
     if not isinstance(corrections, dict) or not corrections:
         raise ConfigError("`corrections` must be an object of field paths and their right values")
-    paths = {text: FieldPath.parse(text) for text in corrections}
+    program, value, advice = None, output, "write the whole value as `corrected`"
     with suppress(SchemaError):  # what is wrong with the schema, `check` says
         program = compile_schema(schema).program
-        for text, path in paths.items():
-            problem = field_problem(text, program, output) if value_at(output, path) is MISSING else None
-            if problem is not None:
-                raise ConfigError(f"`corrections`: {problem}; if it is right, write the whole value as `corrected`")
-    value = output
     for text, right in corrections.items():
-        path = paths[text]
+        path = FieldPath.parse(text)
+        if program is not None and value_at(output, path) is MISSING:
+            problem = field_problem(text, program, output)
+            if problem is not None:
+                raise ConfigError(f"`corrections`: {problem}; if it is right, {advice}")
         for end, step in enumerate(path):
             kind = dict if isinstance(step, str) else list
             around = value_at(value, path[:end])
             if around is MISSING or around is None:
                 around = kind()  # what is null or missing on the way can be made, nothing else may go
             if not isinstance(around, kind) or (isinstance(step, int) and not 0 <= step <= len(around)):
-                advice = "write the whole value as `corrected`"
                 raise ConfigError(f"`corrections`: the output has no place {text}; {advice}")
         value = replaced(value, path, right)
     return value

@@ -48,12 +48,9 @@ def import_sob(source: Path, *, modality: str | None = None) -> Imported:
     groups: defaultdict[tuple[str, bool, int], list[Record]] = defaultdict(list)
     repeats: Counter[tuple[str, str]] = Counter()
     for number, row in json_objects(source):
-        record, text = _record(source, number, row, modality)
-        metadata = _part(row, "metadata")
-        identity, question = metadata.get("record_id") or number, row["input"].get("question")
-        asked = canonical_json([identity, question, text, record.keys["gold"]])
-        model = str(metadata.get("model_id"))
-        groups[asked, text is None, repeats[asked, model]].append(record)
+        record, asked, is_without_document = _record(source, number, row, modality)
+        model = str(_part(row, "metadata").get("model_id"))
+        groups[asked, is_without_document, repeats[asked, model]].append(record)
         repeats[asked, model] += 1
     cases: list[Record] = []
     for (_, is_without_document, _), group in groups.items():
@@ -86,8 +83,8 @@ def _case_of(records: Sequence[Record], asked: str) -> Record:
     return usual._replace(keys={**usual.keys, "id": first.keys["id"], "tags": tags}, responses=responses)
 
 
-def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tuple[Record, str | None]:
-    """Return a record as a case with its response, and the text of its document, where it has one."""
+def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tuple[Record, str, bool]:
+    """Return a record as a case with its response, what it asks as one text, and whether it has no document."""
     given, output, metadata = (_part(row, name) for name in ("input", "output", "metadata"))
     if "json_schema" not in given or "ground_truth" not in output:
         raise CaseFileError("a record of SOB has input.json_schema and output.ground_truth", path=path, line=number)
@@ -108,7 +105,8 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     if "candidate_response" in output:
         answer = {"output": response, "model": metadata.get("model_id"), "tags": keys["tags"]}
         record = record._replace(responses=(answer,))
-    return record, text
+    asked = canonical_json([metadata.get("record_id") or number, given.get("question"), text, gold])
+    return record, asked, text is None
 
 
 def _part(row: dict[str, Any], name: str) -> dict[str, Any]:

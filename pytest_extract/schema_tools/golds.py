@@ -160,9 +160,7 @@ def annotate_schema(
         except SchemaError as error:
             raise ConfigError(f"{kind}: {error.message}") from None
     values = [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
-    annotator = _Annotator(schema, dialect, {**DEFAULTS[dialect], **metrics}, values)
-    annotated: dict[str, Json] = annotator.annotated(schema, "")
-    return annotated
+    return _Annotator(schema, dialect, {**DEFAULTS[dialect], **metrics}, values).annotated(schema, "")
 
 
 class _Annotator:
@@ -223,10 +221,8 @@ class _Annotator:
                 return str(name)
         return None
 
-    def annotated(self, schema: Json, pointer: str) -> Json:
+    def annotated(self, schema: dict[str, Json], pointer: str) -> dict[str, Json]:
         """Return a schema with its leaves, and those inside it, annotated."""
-        if not isinstance(schema, dict):
-            return schema
         is_x_eval, kind = self._dialect == "x-eval", effective_type(schema)
         inside, choices = _children(schema, kind), _choices(schema)
         if not is_x_eval and kind != "multi":  # children without a name count here
@@ -345,8 +341,7 @@ def validate_golds(
     arguments.instance("id_field", id_field, str, "a text")
     golds = [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
     tree = Schema(schema_argument(schema))
-    for _ in tree.walk():  # makes every node, and finds its mistakes
-        pass
+    tree.annotated()  # makes every node, and finds its mistakes
     if tree.problems:
         raise SchemaErrors(tree.problems)
     checker = _Checker(tree, id_field, warn_missing, strict_types)

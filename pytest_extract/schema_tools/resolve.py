@@ -93,6 +93,8 @@ class _Resolver:
     def _at(self, pointer: str) -> Json:
         """Return what stands at a place of the document, resolved."""
         expanded = self._expanded(self._source.at(pointer), pointer, (pointer,))
+        if not isinstance(expanded, dict):
+            return expanded
         plain = self._without_nulls(expanded, "") if self._keep else expanded
         return self._with_type_lists(self._without_all_of(plain, ""), "")
 
@@ -125,13 +127,11 @@ class _Resolver:
             return beside or found
         return _united(beside, found, keep=True) if self._keep else found
 
-    def _without_nulls(self, schema: Json, pointer: str) -> Json:
+    def _without_nulls(self, schema: dict[str, Json], pointer: str) -> dict[str, Json]:
         """Return a schema in which the one branch beside null, or alone, is part of its parent.
 
         As published, null is then no longer allowed, nor beside several branches; `keep`: the type has it.
         """
-        if not isinstance(schema, dict):
-            return schema
         node = map_children(schema, pointer, self._without_nulls)
         if not isinstance(node.get("anyOf"), list):
             return node
@@ -151,9 +151,7 @@ class _Resolver:
         allowed = parent.get("type", "null")  # a type beside `anyOf` decides on null as well
         return with_null(merged) if "null" in allowed else merged
 
-    def _without_all_of(self, schema: Json, pointer: str) -> Json:
-        if not isinstance(schema, dict):
-            return schema
+    def _without_all_of(self, schema: dict[str, Json], pointer: str) -> Json:
         return map_children(self._all_of(schema), pointer, self._without_all_of, keywords=("properties", "items"))
 
     def _all_of(self, schema: dict[str, Json]) -> dict[str, Json]:
@@ -170,9 +168,7 @@ class _Resolver:
                 merged = _united(merged, self._all_of(branch), keep=self._keep)
         return {**merged, "allOf": left} if left else merged
 
-    def _with_type_lists(self, schema: Json, pointer: str) -> Json:
-        if not isinstance(schema, dict):
-            return schema
+    def _with_type_lists(self, schema: dict[str, Json], pointer: str) -> Json:
         types = self._types_of(schema.get("anyOf"))
         if types is not None:
             schema = {key: value for key, value in schema.items() if key != "anyOf"} | {"type": types}

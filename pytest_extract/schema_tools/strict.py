@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -62,6 +62,7 @@ class StrictSchema:
     loose: dict[str, Any] = field(repr=False)
     definitions: dict[str, Any] = field(repr=False)
     wrapped: bool
+    validators: dict[int, Validator] = field(default_factory=dict, repr=False, compare=False)
 
     def restored(self, answer: Json) -> Json:
         """Return what an answer says in terms of the schema that the strict one was made of."""
@@ -69,9 +70,9 @@ class StrictSchema:
         return value[_WRAPPER] if self.wrapped and isinstance(value, dict) and value.keys() == {_WRAPPER} else value
 
     def _restored(self, value: Json, node: Any) -> Json:
-        branches = [*_branches(node, self.definitions)]
-        fitting = (branch for branch in branches if self._fits(value, branch))
-        alike = (branch for branch in branches if type_fits(_listed(branch["type"]), value))
+        branches, _ = _branches(node, self.definitions)
+        alike = [each for each in branches if type_fits(_listed(each["type"]), value)]
+        fitting = (each for each in alike if self._sent(each).is_valid(value)) if len(alike) > 1 else ()
         branch: dict[str, Any] = next(itertools.chain(fitting, alike), {})
         if isinstance(value, dict) and "properties" in branch:
             properties = branch["properties"]
@@ -89,21 +90,12 @@ class StrictSchema:
         optional = branch["properties"].keys() - branch["required"]
         return name in optional and not _accepts_null(branch["properties"][name], self.definitions)
 
-    def _fits(self, value: Json, branch: Any) -> bool:
-        if not type_fits(_listed(branch["type"]), value):
-            return False
-        if "enum" in branch:
-            return same_key(value) in map(same_key, branch["enum"])
-        if isinstance(value, dict):
-            properties = branch["properties"]
-            return value.keys() == properties.keys() and all(
-                (item is None and self._is_absent(name, branch)) or self._any_fits(item, properties[name])
-                for name, item in value.items()
-            )
-        return not isinstance(value, list) or all(self._any_fits(item, branch["items"]) for item in value)
-
-    def _any_fits(self, value: Json, node: Any) -> bool:
-        return any(self._fits(value, branch) for branch in _branches(node, self.definitions))
+    def _sent(self, branch: dict[str, Any]) -> Validator:
+        """Return the validator of an alternative as the strict schema has it."""
+        if id(branch) not in self.validators:
+            sent = _final({**branch, "$defs": self.definitions}, self.definitions)
+            self.validators[id(branch)] = Validator(sent)
+        return self.validators[id(branch)]
 
 
 class _ImpossibleError(SchemaError):
@@ -148,7 +140,7 @@ class _Maker:
     def made(self) -> StrictSchema:
         root = self._node((Ref(""),))
         for key, name in self._names.items():
-            if name in self._definitions and self._leads_to(name, self._definitions[name], set()):
+            if name in self._definitions and name in _branches(self._definitions[name], self._definitions)[1]:
                 raise SchemaError("the schema refers to itself with nothing in between", pointer=key[0].pointer)
         while "$ref" in root or len(root.get("anyOf", ())) == 1:
             only = root if "$ref" in root else root["anyOf"][0]
@@ -162,16 +154,6 @@ class _Maker:
             sent["$defs"] = {name: _final(node, self._definitions) for name, node in self._definitions.items()}
         dropped = {keyword: tuple(pointers) for keyword, pointers in sorted(self._dropped.items())}
         return StrictSchema(schema=sent, dropped=dropped, loose=root, definitions=self._definitions, wrapped=wrapped)
-
-    def _leads_to(self, name: str, node: dict[str, Any], seen: set[str]) -> bool:
-        """Whether a value has to fit a definition in order to fit it, by references and alternatives alone."""
-        if "$ref" not in node:
-            return any(self._leads_to(name, branch, seen) for branch in node.get("anyOf", ()))
-        here = _name_in(node)
-        if here == name or here in seen:
-            return here == name
-        seen.add(here)
-        return self._leads_to(name, self._definitions[here], seen)
 
     def _node(self, key: Key) -> dict[str, Any]:
         """Return the strict schema of a place; what is referred to, and what stands inside itself, is a definition."""
@@ -365,26 +347,26 @@ def _listed(types: Any) -> list[Any]:
 
 
 def _name_in(reference: Mapping[str, Any]) -> str:
-    name: str = reference["$ref"].rpartition("/")[2]
-    return name
+    return str(reference["$ref"]).rpartition("/")[2]
 
 
-def _branches(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the schemas without references and alternatives that a schema stands for, each once."""
-    waiting, seen = [node], set()
+def _branches(node: dict[str, Any], definitions: Mapping[str, Any]) -> tuple[list[dict[str, Any]], set[str]]:
+    """Return the schemas without references and alternatives that a schema stands for, and the definitions passed."""
+    waiting, found, passed = [node], [], set()
     while waiting:
         branch = waiting.pop()
-        if "$ref" in branch and (name := _name_in(branch)) not in seen:
-            seen.add(name)
+        if "$ref" in branch and (name := _name_in(branch)) not in passed:
+            passed.add(name)
             waiting.append(definitions[name])
         elif "$ref" not in branch and "anyOf" in branch:
             waiting += reversed(branch["anyOf"])
         elif "$ref" not in branch:
-            yield branch
+            found.append(branch)
+    return found, passed
 
 
-def _accepts_null(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
-    return any("null" in _listed(branch["type"]) for branch in _branches(node, definitions))
+def _accepts_null(node: dict[str, Any], definitions: Mapping[str, Any]) -> bool:
+    return any("null" in _listed(branch["type"]) for branch in _branches(node, definitions)[0])
 
 
 def _final(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def _anchors(root: Json) -> Iterator[tuple[str, str]]:
             stack.extend((f"{pointer}/{index}", item) for index, item in enumerate(value))
 
 
-Change = Callable[[Json, str], Json]
+Change = Callable[[dict[str, Json], str], Json]
 """(schema, its pointer) -> the schema to put there."""
 
 _ONE: Final = (
@@ -167,7 +167,7 @@ def schema_objects(schema: Json) -> Iterator[tuple[str, dict[str, Json]]]:
 
 
 def _children(schema: dict[str, Json], pointer: str) -> list[tuple[str, Json]]:
-    """Return every schema directly inside a schema, with its pointer."""
+    """Return every object that is a schema directly inside a schema, with its pointer."""
     found: list[tuple[str, Json]] = []
     map_children(schema, pointer, lambda child, place: found.append((place, child)))
     return found
@@ -176,7 +176,7 @@ def _children(schema: dict[str, Json], pointer: str) -> list[tuple[str, Json]]:
 def map_children(
     schema: dict[str, Json], pointer: str, change: Change, keywords: tuple[str, ...] = EVERYWHERE
 ) -> dict[str, Json]:
-    """Return the schema with every schema directly inside it (under one of `keywords`) changed."""
+    """Return the schema with every object that is one directly inside it (under one of `keywords`) changed."""
     return {
         name: _changed(name, value, f"{pointer}/{name}", change) if name in keywords else value
         for name, value in schema.items()
@@ -209,9 +209,12 @@ def map_parts(schema: Json, change: Callable[[Json], Json]) -> Json:
 
 def _changed(name: str, value: Json, pointer: str, change: Change) -> Json:
     if name in _MANY and isinstance(value, list):
-        return [change(item, f"{pointer}/{index}") for index, item in enumerate(value)]
+        return [change(part, f"{pointer}/{at}") if isinstance(part, dict) else part for at, part in enumerate(value)]
     if name in NAMED and isinstance(value, dict):
-        return {key: change(item, f"{pointer}/{escape(str(key))}") for key, item in value.items()}
+        return {
+            key: change(item, f"{pointer}/{escape(str(key))}") if isinstance(item, dict) else item
+            for key, item in value.items()
+        }
     if name in _ONE and isinstance(value, dict):
         return change(value, pointer)
     return value

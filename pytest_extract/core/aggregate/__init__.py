@@ -26,7 +26,7 @@ from pytest_extract.core.measures import (
     harmonic_mean,
     measures_of_system,
 )
-from pytest_extract.core.results import FailureKind, FieldResult, ScoreRecord, Status
+from pytest_extract.core.results import FailureKind, FieldResult, ScoreRecord, Status, share
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Missing, Step, iter_leaves
 
@@ -287,12 +287,12 @@ class Confusion:
     @property
     def precision(self) -> float:
         """TP / (TP + FP); 1.0 on an empty denominator."""
-        return self.tp / (self.tp + self.fp) if self.tp + self.fp else 1.0
+        return share(self.tp, self.tp + self.fp)
 
     @property
     def recall(self) -> float:
         """TP / (TP + FN); 1.0 on an empty denominator."""
-        return self.tp / (self.tp + self.fn) if self.tp + self.fn else 1.0
+        return share(self.tp, self.tp + self.fn)
 
     @property
     def f1(self) -> float:

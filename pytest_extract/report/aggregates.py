@@ -29,7 +29,7 @@ from pytest_extract.core.aggregate import (
     sob_summary,
 )
 from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, ThresholdProposal
-from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable, known_tags, tags_among
+from pytest_extract.core.aggregate.slices import DIMENSIONS, TAG, Slice, SliceTable
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.values import Json
@@ -382,10 +382,10 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
 
 def unknown_tag_notes(results: Sequence[CaseResult], by: Sequence[str]) -> list[str]:
     """Say which of the tags among `by` no case has, and which is meant."""
-    known = known_tags(results)
-    names = [*known, *DIMENSIONS]
-    missing = [name for name in tags_among(by) if results and name not in known]
-    return [f"no case has the tag {name!r}{nearest(name, names)}" for name in missing]
+    known = dict.fromkeys(name for result in results for name in result.tags)
+    tags = dict.fromkeys(name.removeprefix(TAG) for name in by if name not in DIMENSIONS)
+    missing = [name for name in tags if results and name not in known]
+    return [f"no case has the tag {name!r}{nearest(name, [*known, *DIMENSIONS])}" for name in missing]
 
 
 def _rate_cells(rates: Rates) -> tuple[object, ...]:

@@ -180,11 +180,6 @@ def dimension(name: str) -> Dimension:
     return Dimension(tag, f"the tag `{tag}`", lambda result: tag_text(result.tags, tag))
 
 
-def tags_among(names: Iterable[str]) -> list[str]:
-    """Return the tags among names of tags and built-in dimensions."""
-    return list(dict.fromkeys(name.removeprefix(TAG) for name in names if name not in DIMENSIONS))
-
-
 def slice_name(name: str) -> str:
     """Return the name of a tag or a dimension as `case_slices` has it."""
     tag = name.removeprefix(TAG)
@@ -350,11 +345,6 @@ def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[Sl
     for table in tables:
         table.sort()
     return tables
-
-
-def known_tags(results: Iterable[CaseResult]) -> list[str]:
-    """Return the names of all tags, in order of appearance."""
-    return list(dict.fromkeys(name for result in results for name in result.tags))
 
 
 def natural_key(label: str) -> tuple[bool, list[tuple[int, str]]]:

@@ -161,13 +161,11 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
 }
 """The built-in dimensions; every other name is that of a tag."""
 
-NEEDS_VALUES: Final = frozenset({"response-length"})
-"""Dimensions that read the outputs themselves."""
 _OF_CASES: Final = {
     each.name: each.of_case
     for each in DIMENSIONS.values()
     if each.of_case
-    and each.name not in (*NEEDS_VALUES, "origin", "tokens")  # not of the case alone, or of all that count
+    and each.name not in ("response-length", "origin", "tokens")  # not of the case alone, or of all that count
 }
 """Dimensions that group cases, whatever their outputs are: a comparison can be split by them, as by a tag."""
 

@@ -168,21 +168,22 @@ class ArrayResult(NamedTuple):
     @property
     def set_precision(self) -> float:
         """Pairs over extracted rows."""
-        return _share(len(self.pairs), len(self.pairs) + len(self.extra))
+        return share(len(self.pairs), len(self.pairs) + len(self.extra))
 
     @property
     def set_recall(self) -> float:
         """Pairs over gold's rows."""
-        return _share(len(self.pairs), len(self.pairs) + len(self.missing))
+        return share(len(self.pairs), len(self.pairs) + len(self.missing))
 
     @property
     def set_f1(self) -> float:
         """Harmonic mean of `set_precision` and `set_recall`."""
         paired = 2 * len(self.pairs)
-        return _share(paired, paired + len(self.missing) + len(self.extra))
+        return share(paired, paired + len(self.missing) + len(self.extra))
 
 
-def _share(part: int, whole: int) -> float:
+def share(part: float, whole: float) -> float:
+    """Return a part over the whole; 1.0 of nothing."""
     return part / whole if whole else 1.0
 
 

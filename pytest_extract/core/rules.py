@@ -202,9 +202,7 @@ def operand_text(operand: Operand) -> str:
     if isinstance(operand, Decimal):
         in_full = not operand or Decimal("1E-6") <= abs(operand) < 10**24
         return f"{round(operand, 6).normalize():,f}" if in_full else f"{operand:.5E}"
-    if isinstance(operand, PartialDate):
-        return operand.text
-    return str(operand).lower() if isinstance(operand, bool) else short_json(operand, 40)
+    return str(operand) if isinstance(operand, PartialDate) else short_json(operand, 40)
 
 
 _NOISE: Final = Decimal(repr(NOISE))

@@ -518,7 +518,7 @@ def _date_keys(text: str) -> list[str]:
     if not re.search(r"\d{4}", text):
         text = re.sub(r"\d\d$", lambda year: str(full_year(int(year[0]))), text)
     dates = (read_ordered(text, order) for order in ("DMY", "MDY"))
-    return list(dict.fromkeys(date.text for date in dates if date is not None and date.month is not None))
+    return list(dict.fromkeys(str(date) for date in dates if date is not None and date.month is not None))
 
 
 def date_keys(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,13 +20,16 @@ from pytest_extract.core.aggregate import (
     Rates,
     SobSummary,
     Standing,
-    aggregate,
-    extract_bench_rates,
+    by_depth,
+    case_rows,
+    field_table,
     leaderboard,
+    measure_means,
+    published_columns,
     sob_summary,
 )
 from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, ThresholdProposal
-from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable, known_tags, tags_among
+from pytest_extract.core.aggregate.slices import DIMENSIONS, TAG, Slice, SliceTable
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.values import Json
@@ -100,24 +104,28 @@ def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
 
 def variant_part(standing: Standing, *, width: int, every: bool) -> Part:
     """Return the aggregates of one variant; `every`: of all field patterns, with all cases that have a remark."""
-    run = aggregate(standing.results)
-    counts = {"scored": run.scored, "in error": run.errors, "not run": run.not_run}
-    outcomes = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count or name == "scored")
+    results, rates, rows = standing.results, standing.rates, case_rows(standing.results)
+    outcomes = Counter(result.outcome for result in results)
+    counts = {"scored": len(rows), "in error": outcomes[Outcome.ERROR], "not run": outcomes[Outcome.NOT_RUN]}
+    counted = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count or name == "scored")
     name = f"{safe_prose(standing.variant)}: " if standing.variant else ""
-    measures = {name: (means.plain, means.weighted) for name, means in run.measures.items()}
-    fields = sorted(run.fields.items(), key=lambda row: row[1].mean_score)
-    kinds = ", ".join(f"{name} {count:,}" for name, count in run.rates.failures.most_common())
+    patterns = field_table((result.nodeid, score.leaves) for result in results for score in result.scores)
+    fields = sorted(patterns.items(), key=lambda row: row[1].mean_score)
+    kinds = ", ".join(f"{name} {count:,}" for name, count in rates.failures.most_common())
     depths = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
-    by_depth = [(depths[level], *(means[name] for name in DEEPJSON)) for level, means in run.by_depth.items()]
+    levels = [(depths[level], *(means[name] for name in DEEPJSON)) for level, means in by_depth(rows).items()]
     sob = []
-    if run.sob is not None and standing.row is not None:
-        weighted = {} if run.sob_weighted is None else run.sob_weighted.categories
-        found = {name: (plain, weighted.get(name)) for name, plain in run.sob.categories.items()}
+    if standing.row is not None:
+        published, weights = published_columns([row.measures for row in rows]), [row.weight for row in rows]
+        weighted = sob_summary(published, weights).categories if any(weights) else {}
+        found = {name: (plain, weighted.get(name)) for name, plain in sob_summary(published).categories.items()}
         means = f"mean of {len(standing.row.columns)} columns {score_number(standing.row.raw)}"
         overall = f"overall {score_number(standing.overall)}: {means}, coverage {percent(standing.coverage)}"
         sob = [replace(_estimate_table("SOB", "category", found), notes=[overall])]
     tables = (
-        _estimate_table("measures: means over cases; weighted: easy 1, medium 2, hard 3", "measure", measures),
+        _estimate_table(
+            "measures: means over cases; weighted: easy 1, medium 2, hard 3", "measure", measure_means(rows)
+        ),
         Table(
             ("field", *_VALUES),
             [(pattern, *_value_cells(counts)) for pattern, counts in fields],
@@ -125,18 +133,18 @@ def variant_part(standing: Standing, *, width: int, every: bool) -> Part:
         ).first(None if every else MOST_FIELDS, "field", "; -v lists all"),
         Table(
             ("outputs", *_RATES),
-            [("all", *_rate_cells(run.rates))] if run.rates.documents else [],
+            [("all", *_rate_cells(rates))] if rates.documents else [],
             _POOLED,
             [f"not valid: {kinds}"] if kinds else [],
         ),
         *sob,
-        Table(("depth", *_scores(DEEPJSON)), by_depth, "DeepJSONEval: by depth of nesting"),
+        Table(("depth", *_scores(DEEPJSON)), levels, "DeepJSONEval: by depth of nesting"),
     )
-    head = line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {outcomes}")
-    remarks = remark_lines(totals_of(standing.results).remarks, width=width, verbosity=int(every))
+    head = line(Span(f"{name}{plural(len(results), 'case')}", "head"), f": {counted}")
+    remarks = remark_lines(totals_of(results).remarks, width=width, verbosity=int(every))
     blocks: list[Table | list[Line]] = [[head], *(table for table in tables if table.rows)]
     blocks += [remarks] if remarks else []
-    return Part({"variant": standing.variant, "cases": run.cases, **counts}, blocks)
+    return Part({"variant": standing.variant, "cases": len(results), **counts}, blocks)
 
 
 def _estimate_cells(found: Estimate | None) -> tuple[object, ...]:
@@ -199,10 +207,7 @@ def ranking_table(places: Sequence[RankedVariant], variants: Mapping[str, Varian
 def leaderboard_tables(ranking: Table, standings: Sequence[Standing]) -> tuple[Table, ...]:
     """Return the ranking, then that of SOB, and ExtractBench's rates."""
     rows = [(each.variant, each.overall, each.coverage, *_column_cells(each.row)) for each in standings]
-    rates = [
-        (each.variant, *_rate_cells(extract_bench_rates(score for result in each.results for score in result.scores)))
-        for each in standings
-    ]
+    rates = [(each.variant, *_rate_cells(each.rates)) for each in standings]
     overall = (Column("overall", score_number), Column("cover", percent))
     return (
         ranking,
@@ -377,10 +382,10 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
 
 def unknown_tag_notes(results: Sequence[CaseResult], by: Sequence[str]) -> list[str]:
     """Say which of the tags among `by` no case has, and which is meant."""
-    known = known_tags(results)
-    names = [*known, *DIMENSIONS]
-    missing = [name for name in tags_among(by) if results and name not in known]
-    return [f"no case has the tag {name!r}{nearest(name, names)}" for name in missing]
+    known = dict.fromkeys(name for result in results for name in result.tags)
+    tags = dict.fromkeys(name.removeprefix(TAG) for name in by if name not in DIMENSIONS)
+    missing = [name for name in tags if results and name not in known]
+    return [f"no case has the tag {name!r}{nearest(name, [*known, *DIMENSIONS])}" for name in missing]
 
 
 def _rate_cells(rates: Rates) -> tuple[object, ...]:

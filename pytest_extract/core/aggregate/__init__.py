@@ -15,7 +15,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.complexity import WEIGHTS, depth_class
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.measures import (
@@ -26,7 +26,7 @@ from pytest_extract.core.measures import (
     harmonic_mean,
     measures_of_system,
 )
-from pytest_extract.core.results import FailureKind, FieldResult, ScoreRecord, Status
+from pytest_extract.core.results import FailureKind, FieldResult, ScoreRecord, Status, share
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Missing, Step, iter_leaves
 
@@ -287,12 +287,12 @@ class Confusion:
     @property
     def precision(self) -> float:
         """TP / (TP + FP); 1.0 on an empty denominator."""
-        return self.tp / (self.tp + self.fp) if self.tp + self.fp else 1.0
+        return share(self.tp, self.tp + self.fp)
 
     @property
     def recall(self) -> float:
         """TP / (TP + FN); 1.0 on an empty denominator."""
-        return self.tp / (self.tp + self.fn) if self.tp + self.fn else 1.0
+        return share(self.tp, self.tp + self.fn)
 
     @property
     def f1(self) -> float:
@@ -612,44 +612,6 @@ def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
     return found
 
 
-class RunAggregate(NamedTuple):
-    """Everything that the systems report of a run, for one variant.
-
-    cases: all; scored: those with measures; errors and not_run: those without, for these reasons.
-    sob, sob_weighted: SOB's summary, None without scored cases; rates: ExtractBench's over all scored repeats.
-    by_depth: DeepJSONEval's split; fields: leaf results by pattern, in order of appearance.
-    """
-
-    cases: int
-    scored: int
-    errors: int
-    not_run: int
-    measures: Mapping[str, MeasureMeans]
-    sob: SobSummary | None
-    sob_weighted: SobSummary | None
-    rates: Rates
-    by_depth: Mapping[str, Mapping[str, float]]
-    fields: Mapping[str, FieldCounts]
-
-
-def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
-    """Aggregate the results of one variant."""
-    rows = case_rows(results)
-    published, weights = published_columns([row.measures for row in rows]), [row.weight for row in rows]
-    return RunAggregate(
-        cases=len(results),
-        scored=len(rows),
-        errors=sum(result.outcome is Outcome.ERROR for result in results),
-        not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
-        measures=measure_means(rows, samples=samples),
-        rates=extract_bench_rates(score for result in results for score in result.scores),
-        sob=sob_summary(published, samples=samples) if rows else None,
-        sob_weighted=sob_summary(published, weights, samples=samples) if any(weights) else None,
-        by_depth=by_depth(rows),
-        fields=field_table((result.nodeid, score.leaves) for result in results for score in result.scores),
-    )
-
-
 class Standing(NamedTuple):
     """One variant: its leaderboard row, None where not one case has a score.
 
@@ -667,6 +629,11 @@ class Standing(NamedTuple):
     def overall(self) -> float:
         """Coverage-adjusted score, 0.0 without a scored case."""
         return 0.0 if self.row is None else self.row.raw * self.coverage
+
+    @property
+    def rates(self) -> Rates:
+        """ExtractBench's rates over all scored repeats."""
+        return extract_bench_rates(score for result in self.results for score in result.scores)
 
     @property
     def value_accuracy(self) -> float:

@@ -161,13 +161,11 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
 }
 """The built-in dimensions; every other name is that of a tag."""
 
-NEEDS_VALUES: Final = frozenset({"response-length"})
-"""Dimensions that read the outputs themselves."""
 _OF_CASES: Final = {
     each.name: each.of_case
     for each in DIMENSIONS.values()
     if each.of_case
-    and each.name not in (*NEEDS_VALUES, "origin", "tokens")  # not of the case alone, or of all that count
+    and each.name not in ("response-length", "origin", "tokens")  # not of the case alone, or of all that count
 }
 """Dimensions that group cases, whatever their outputs are: a comparison can be split by them, as by a tag."""
 
@@ -178,11 +176,6 @@ def dimension(name: str) -> Dimension:
         return DIMENSIONS[name]
     tag = name.removeprefix(TAG)
     return Dimension(tag, f"the tag `{tag}`", lambda result: tag_text(result.tags, tag))
-
-
-def tags_among(names: Iterable[str]) -> list[str]:
-    """Return the tags among names of tags and built-in dimensions."""
-    return list(dict.fromkeys(name.removeprefix(TAG) for name in names if name not in DIMENSIONS))
 
 
 def slice_name(name: str) -> str:
@@ -350,11 +343,6 @@ def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[Sl
     for table in tables:
         table.sort()
     return tables
-
-
-def known_tags(results: Iterable[CaseResult]) -> list[str]:
-    """Return the names of all tags, in order of appearance."""
-    return list(dict.fromkeys(name for result in results for name in result.tags))
 
 
 def natural_key(label: str) -> tuple[bool, list[tuple[int, str]]]:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import AcceptedCounts
-from pytest_extract.core.results import COUNTED, SCORED, WRONG, FieldResult, RuleResult, RuleStatus, Status
+from pytest_extract.core.results import COUNTED, SCORED, WRONG, FieldResult, RuleResult, RuleStatus, Status, share
 from pytest_extract.core.values import Json, Missing, Step
 
 
@@ -142,14 +142,12 @@ class FieldCounts:
     @property
     def precision(self) -> float:
         """Score over what was extracted; 1.0 where that is nothing."""
-        whole = self.compared + self.hallucination
-        return self.score / whole if whole else 1.0
+        return share(self.score, self.compared + self.hallucination)
 
     @property
     def recall(self) -> float:
         """Score over what the gold holds; 1.0 where that is nothing."""
-        whole = self.compared + self.omission
-        return self.score / whole if whole else 1.0
+        return share(self.score, self.compared + self.omission)
 
     @property
     def f1(self) -> float:
@@ -192,7 +190,7 @@ def row_measures(leaves: Iterable[FieldResult]) -> dict[str, float]:
             in_output.update(own[1])
             wrong.update(around, *own)
     right = len((in_gold | in_output) - wrong)
-    precision, recall = right / len(in_output) if in_output else 1.0, right / len(in_gold) if in_gold else 1.0
+    precision, recall = share(right, len(in_output)), share(right, len(in_gold))
     return {"row_precision": precision, "row_recall": recall, "row_f1": harmonic_mean(precision, recall)}
 
 
@@ -221,8 +219,8 @@ def field_measures(
         "precision": counts.precision,
         "recall": counts.recall,
         "f1": counts.f1,
-        "leaf_accuracy": counts.match / counts.total if counts.total else 1.0,
-        "kept_empty": vacuous / (vacuous + invented) if vacuous + invented else 1.0,
+        "leaf_accuracy": share(counts.match, counts.total),
+        "kept_empty": share(vacuous, vacuous + invented),
         **row_measures(leaves),
     }
 
@@ -241,19 +239,18 @@ class CitationCounts(NamedTuple):
     @property
     def precision(self) -> float:
         """Share of the citations that are right; 1.0 without any."""
-        return self.right / self.given if self.given else 1.0
+        return share(self.right, self.given)
 
     @property
     def recall(self) -> float:
         """Share of the values in the document that have a right citation; 1.0 without any."""
-        return self.cited / self.citable if self.citable else 1.0
+        return share(self.cited, self.citable)
 
 
 def rule_measures(results: Sequence[RuleResult]) -> dict[str, float]:
     """Return the measures of rules across fields by name."""
     applying = [result for result in results if result.status is not RuleStatus.NOT_APPLICABLE]
-    held = sum(result.status is RuleStatus.HELD for result in applying)
-    return {"rules_held": held / len(applying) if applying else 1.0}
+    return {"rules_held": share(sum(result.status is RuleStatus.HELD for result in applying), len(applying))}
 
 
 def accepted_measures(counts: AcceptedCounts) -> dict[str, float]:

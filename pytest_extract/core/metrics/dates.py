@@ -33,9 +33,8 @@ class PartialDate(NamedTuple):
         """The parts that are known, largest first."""
         return tuple(part for part in (self.year, self.month, self.day) if part is not None)
 
-    @property
-    def text(self) -> str:
-        """The parts that are known, in ISO 8601."""
+    def __str__(self) -> str:
+        """Write the parts that are known in ISO 8601."""
         return self.time.isoformat() if self.time else "-".join(f"{part:02d}" for part in self.known)
 
     @property
@@ -154,9 +153,8 @@ def read_ordered(text: str, order: str) -> PartialDate | None:
     "15.03.2024 10:30", "March 15th, 2024 5:30 PM", "Fri 15 Mar 2024", "03/2024" and "Mar 2024" are read, and in any
     order 2024/3/15 and 2024年3月15日; a year has four digits.
     """
-    han = _HAN.fullmatch(text)
-    if han is not None:
-        return make_date(*(int(part) for part in han.groups() if part is not None))
+    if han := _HAN.fullmatch(text):
+        return _from_parts(han.groupdict())
     match = _CLOCK.search(text)
     if match is None or not (match["M"] or match["half"] or match["word"]):
         return _read_day(text, order)
@@ -324,9 +322,7 @@ def _date(params: Params, _semantics: SemanticsName) -> BoundMetric:
         allowed = partial == "either" or (partial == "gold" and len(one) < len(other))
         return allowed and one[:shared] == other[:shared]
 
-    explain = explain_read(
-        read, "a date in the declared forms", lambda one, other: f"{one.text} expected, got {other.text}"
-    )
+    explain = explain_read(read, "a date in the declared forms")
     if partial == "strict" and not times and not days:
         return equality_of_read(lambda value: (found := read(value)) and found.known, explain)
     zones = 2 if times else 0  # the same moment may be another day elsewhere

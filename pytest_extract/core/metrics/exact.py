@@ -454,16 +454,11 @@ def _string_semantic(params: Params, semantics: SemanticsName) -> BoundMetric:
     return _judged(params, _text_key(semantics))
 
 
-@MetricSpec.row(
-    "string_llm",
-    Example("Acme  GmbH", "ACME GmbH", 1.0),
-    Example(42, "42", 1.0),
-    Example("Acme GmbH", "Acme", 0.0),
-    params=_EXTRACT_BENCH,
+_string_llm = replace(
+    _string_semantic,
+    name="string_llm",
+    doc="ExtractBench: as `string_semantic`, meant for `additional_instructions` or your own `prompt_template`.",
 )
-def _string_llm(params: Params, semantics: SemanticsName) -> BoundMetric:
-    """ExtractBench: as `string_semantic`, meant for `additional_instructions` or your own `prompt_template`."""
-    return _judged(params, _text_key(semantics))
 
 
 @MetricSpec.row(

@@ -160,8 +160,6 @@ def mistake_kinds(score: ScoreRecord) -> Iterator[str]:
 
 # --- kinds of mistakes
 
-CompareValues: TypeAlias = Callable[[Json, Json], str]
-"""What went wrong between a gold and an extracted value, in words; "" if it is not this kind of mistake."""
 Found: TypeAlias = tuple[Iterable[FieldPath], str]
 """The paths of wrong results, and what went wrong at all of them."""
 FindMistakes: TypeAlias = Callable[[ComparedOutput], Iterator[Found]]
@@ -184,14 +182,13 @@ class MistakeKind(NamedTuple):
     """One kind of mistake: a small rule that names it, without a model, and never changes a score.
 
     `name` is what results, filters and counts call it; `doc` says in a sentence what it is. `find` finds it in an
-    output, of which some failing results have no name yet; `compare` in two values, None where these do not tell it.
+    output, of which some failing results have no name yet.
     """
 
     name: str
     doc: str
     example: MistakeExample
     find: Callable[[ComparedOutput, Sequence[FieldResult]], Iterator[Found]]
-    compare: CompareValues | None = None
 
 
 def values_kind(
@@ -203,16 +200,13 @@ def values_kind(
     """
 
     def kind(rule: Callable[[Any, Any], str]) -> MistakeKind:
-        def compare(gold: Json, extracted: Json) -> str:
-            sides = read(gold, extracted) if read else (gold, extracted)
-            return "" if sides is None else rule(*sides)
-
         def find(_output: ComparedOutput, unnamed: Sequence[FieldResult]) -> Iterator[Found]:
             for result in unnamed:
-                if text := compare(result.gold, result.extracted):
+                sides = read(result.gold, result.extracted) if read else (result.gold, result.extracted)
+                if sides is not None and (text := rule(*sides)):
                     yield (result.path,), text
 
-        return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), find, compare)
+        return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), find)
 
     return kind
 

@@ -84,7 +84,7 @@ def time_or_zone(gold: Json, extracted: Json) -> str:
     pair = next(iter(_date_pairs(gold, extracted)), None)
     if pair is None or pair[0].known != pair[1].known:
         return ""
-    return "" if pair[0].text == pair[1].text else "only the time of day or its zone differs"
+    return "" if str(pair[0]) == str(pair[1]) else "only the time of day or its zone differs"
 
 
 @values_kind("2024-03-04", "2024-04-03", "day and month were swapped")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -23,16 +24,9 @@ from pytest_extract.core.aggregate.confidence import (
     propose_threshold,
     propose_thresholds,
 )
-from pytest_extract.core.case_result import (
-    AcceptedCounts,
-    Attempt,
-    AutoAccept,
-    CaseResult,
-    Outcome,
-    Variant,
-    count_accepted,
-)
+from pytest_extract.core.case_result import AcceptedCounts, AutoAccept, Outcome, count_accepted
 from pytest_extract.report.summary import auto_accept_text
+from tests.core.aggregate.test_run import result
 
 NAMES = ("a", "b")
 SCORER = compile_schema({"type": "object", "properties": {name: {"type": "integer"} for name in NAMES}})
@@ -46,18 +40,14 @@ def score_of(*values):
     return SCORER.score(dict.fromkeys(named, 1), output, confidence="wrapper").record()
 
 
-def result_of(number, *scores, rule=RULE, outcome=Outcome.PASSED, known=(), variant=None):
-    attempts = tuple(Attempt(index=index, outcome=outcome, score=score) for index, score in enumerate(scores))
-    return CaseResult(
-        nodeid=f"a.extract.yaml::{number}", case_id=str(number), file="a.extract.yaml", variant=Variant(model=variant),
-        outcome=outcome, attempts=attempts, auto_accept=rule, known=known,
-    )  # fmt: skip
+def result_of(number, *scores, rule=RULE, known=(), **how):
+    return replace(result(str(number), *scores, **how), auto_accept=rule, known=known)
 
 
 def decide(results):
     totals = AutoAcceptTotals()
-    for result in results:
-        totals.add(result)
+    for each in results:
+        totals.add(each)
     return totals.decisions
 
 
@@ -116,7 +106,7 @@ def test_each_rule_and_variant_is_decided_by_itself():
     found = decide(
         [
             result_of(1, score_of((0.95, True))),
-            result_of(1, score_of((0.95, False)), variant="m"),
+            result_of(1, score_of((0.95, False)), model="m"),
             result_of(2, score_of((0.95, True)), rule=other),
             result_of(3, score_of((0.95, True)), rule=None),
         ]

@@ -6,7 +6,6 @@ import pytest
 
 from pytest_extract.core.aggregate import (
     CaseMeasures,
-    aggregate,
     by_depth,
     case_rows,
     field_table,
@@ -57,11 +56,10 @@ def test_rows_are_cases_with_the_mean_of_their_repeats():
 
 
 def test_what_there_is_nothing_for_is_left_out():
-    found = aggregate([])
-    assert (found.cases, found.measures, found.sob, found.by_depth) == (0, {}, None, {})
-    assert aggregate([result("c", outcome=Outcome.ERROR)]).scored == 0
-    unknown = aggregate([result("a", score(1.0), complexity=None)], samples=10)
-    assert (unknown.sob_weighted, unknown.measures["f1"].weighted) == (None, None)
+    assert (measure_means([]), by_depth([])) == ({}, {})
+    assert case_rows([result("c", outcome=Outcome.ERROR)]) == []
+    unknown = measure_means(case_rows([result("a", score(1.0), complexity=None)]), samples=10)
+    assert unknown["f1"].weighted is None
     rows = [CaseMeasures(measures={"f1": 1.0, "recall": 1.0}), CaseMeasures(measures={"f1": 0.0})]
     assert list(measure_means(rows, samples=10)) == ["f1"]
     assert by_depth(rows)["all"] == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}

@@ -16,7 +16,6 @@ from pytest_extract.core.aggregate.slices import (
     Recall,
     case_dimensions,
     case_slices,
-    known_tags,
     list_recall,
     rank_correlation,
     slice_tables,
@@ -57,7 +56,6 @@ def test_a_tag_splits_cases_and_pools_their_fields():
     assert (finance.cases, finance.outcomes[Outcome.PASSED], finance.rates.passed, finance.rates.fields) == (2, 1, 5, 6)
     assert finance.means["pass_rate"] == pytest.approx((1 + 2 / 3) / 2)
     assert (finance.values.match, finance.values.mismatch) == (11, 1)
-    assert known_tags(RUN_BY_DOMAIN) == ["domain"]
     assert not table_of(RUN_BY_DOMAIN, "domian").is_known
 
 

@@ -8,6 +8,7 @@ from pytest_extract import score
 from pytest_extract.core.measures import count_leaves, field_measures
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath
+from tests.core.schemas import INTEGER, TEXT, obj, table
 
 
 def result(status, score=None, weight=1.0):
@@ -34,17 +35,11 @@ def test_precision_recall_and_f1(statuses, precision, recall, f1):
     assert (counts.precision, counts.recall, counts.f1) == pytest.approx((precision, recall, f1))
 
 
-def test_partial_scores_count_in_part():
+def test_scores_count_in_part_and_by_weight_and_skipped_fields_not():
     assert count_leaves([result(MISMATCH, 0.5), result(MATCH)]).precision == 0.75
-
-
-def test_pass_rate_leaves_skipped_fields_out():
-    assert field_measures([result(MATCH), result(MISMATCH), result(SKIPPED)], [])["pass_rate"] == 0.5
-    assert field_measures([result(MATCH), result(JUDGE_ERROR)], [])["pass_rate"] == 0.5
-
-
-def test_mean_score_is_weighted():
     assert field_measures([result(MATCH, weight=3.0), result(MISMATCH, 0.2)], [])["mean_score"] == pytest.approx(0.8)
+    for others in ([result(MISMATCH), result(SKIPPED)], [result(JUDGE_ERROR)]):
+        assert field_measures([result(MATCH), *others], [])["pass_rate"] == 0.5
 
 
 def test_what_nothing_was_evaluated_gives_is_for_the_semantics_to_say():
@@ -54,21 +49,9 @@ def test_what_nothing_was_evaluated_gives_is_for_the_semantics_to_say():
     assert field_measures([result(MATCH, weight=0.0)], [])["mean_score"] == 1.0
 
 
-BILL = {
-    "type": "object",
-    "properties": {
-        "vendor": {"type": "string"},
-        "note": {"type": ["string", "null"]},
-        "items": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"name": {"type": "string"}, "sizes": {"type": "array", "items": {"type": "integer"}}},
-            },
-        },
-    },
-}
-ROWS = [{"name": "bolt", "sizes": [1, 2]}, {"name": "nut", "sizes": [3]}]
+SIZES = {"type": "array", "items": INTEGER}
+BILL = obj(vendor=TEXT, note={"type": ["string", "null"]}, items=table(name=TEXT, sizes=SIZES))
+ROWS, WRONG = [{"name": "bolt", "sizes": [1, 2]}, {"name": "nut", "sizes": [3]}], {"name": "nut", "sizes": [4]}
 
 
 @pytest.mark.parametrize(
@@ -80,12 +63,7 @@ ROWS = [{"name": "bolt", "sizes": [1, 2]}, {"name": "nut", "sizes": [3]}]
         pytest.param({"items": ROWS}, {"items": ROWS[::-1]}, (1.0, 1.0, 1.0, 1.0), id="rows-in-another-order"),
         pytest.param({"items": ROWS}, {"items": ROWS[:1]}, (0.6, 1.0, 1.0, 0.5), id="a-row-missing"),
         pytest.param({"items": ROWS[:1]}, {"items": ROWS}, (0.6, 1.0, 0.5, 1.0), id="a-row-invented"),
-        pytest.param(
-            {"items": ROWS},
-            {"items": [ROWS[0], {"name": "nut", "sizes": [4]}]},
-            (2 / 3, 1.0, 0.5, 0.5),
-            id="a-row-wrong-inside",
-        ),
+        pytest.param({"items": ROWS}, {"items": [ROWS[0], WRONG]}, (2 / 3, 1.0, 0.5, 0.5), id="a-row-wrong-inside"),
         pytest.param({"items": ROWS}, {}, (0.0, 1.0, 1.0, 0.0), id="no-row-at-all"),
     ],
 )

@@ -77,16 +77,3 @@ DMY, MDY, YMD, TIME = {"order": "DMY"}, {"order": "MDY"}, {"order": "YMD"}, {"ti
 )
 def test_dates(params, gold, alike, unlike):
     check(bound("date", params), gold, alike, unlike)
-
-
-@pytest.mark.parametrize(
-    ("params", "gold", "extracted", "reason"),
-    [
-        ({}, "2024-03-15", "2024-03-14", "2024-03-15 expected, got 2024-03-14"),
-        ({}, "2024-03-15", "2024-03", "2024-03-15 expected, got 2024-03"),
-        ({}, "2024-03-15", "soon", 'not a date in the declared forms: "soon"'),
-        (TIME, "2024-03-15T10:00", "2024-03-15T11:00", "2024-03-15T10:00:00 expected, got 2024-03-15T11:00:00"),
-    ],
-)
-def test_reasons(params, gold, extracted, reason):
-    assert bound("date", params).explain(gold, extracted) == reason

@@ -9,13 +9,8 @@ from pytest_extract.bulk import BulkScorer
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.errors import SchemaError
 from pytest_extract.testing import assert_extraction
+from tests.core.schemas import NUMBER, TEXT, obj
 from tests.cpu_time import calls_of
-
-TEXT, NUMBER = {"type": "string"}, {"type": "number"}
-
-
-def schema(**properties):
-    return {"type": "object", "properties": properties}
 
 
 @pytest.mark.parametrize(
@@ -27,9 +22,9 @@ def schema(**properties):
     ],
 )
 def test_rows_are_aligned_by_a_key_as_its_field_is_compared(key, gold, extracted, of_key):
-    row = schema(sku=TEXT, day={"type": "string", "format": "date"}, n=NUMBER)
+    row = obj(sku=TEXT, day={"type": "string", "format": "date"}, n=NUMBER)
     overrides = {"rows": {"align": "key", "key": key}} | ({f"rows[].{key}": of_key} if of_key else {})
-    scorer = compile_schema(schema(rows={"type": "array", "items": row}), overrides=overrides)
+    scorer = compile_schema(obj(rows={"type": "array", "items": row}), overrides=overrides)
     rest = {"sku": "x", "day": "2024-01-01", "n": 1}
     score = scorer.score({"rows": [rest | {key: gold}]}, {"rows": [rest | {key: extracted}]})
     assert (score.measures["f1"], score.arrays[0].pairs) == (1.0, ((0, 0),))
@@ -46,14 +41,14 @@ def test_rows_are_aligned_by_a_key_as_its_field_is_compared(key, gold, extracted
 )
 def test_an_override_without_effect_is_refused(overrides, told):
     texts = {"type": "array", "items": TEXT}
-    whole = schema(tags=texts, party=schema(name=TEXT), rows={"type": "array", "items": schema(sku=TEXT, parts=texts)})
+    whole = obj(tags=texts, party=obj(name=TEXT), rows={"type": "array", "items": obj(sku=TEXT, parts=texts)})
     with pytest.raises(SchemaError, match=told):
         compile_schema(whole, overrides=overrides)
 
 
-@pytest.mark.parametrize("other", [{"type": "array", "items": TEXT}, schema(name=TEXT)])
+@pytest.mark.parametrize("other", [{"type": "array", "items": TEXT}, obj(name=TEXT)])
 def test_an_override_may_be_for_one_of_several_alternatives(other):
-    own = schema(value={"anyOf": [TEXT, other]})
+    own = obj(value={"anyOf": [TEXT, other]})
     score = compile_schema(own, overrides={"value": {"transform": ["lowercase"]}}).score({"value": "a"}, {"value": "A"})
     assert score.measures["f1"] == 1.0
 
@@ -61,12 +56,12 @@ def test_an_override_may_be_for_one_of_several_alternatives(other):
 def test_a_value_that_a_transform_makes_null_has_no_value():
     overrides = {"start": {"metric": "date", "transform": ["null_if"]}}
     record = {"start": "N/A", "end": "2024-01-01"}
-    score = compile_schema(schema(start=TEXT, end=TEXT), overrides=overrides).score(record, record)
+    score = compile_schema(obj(start=TEXT, end=TEXT), overrides=overrides).score(record, record)
     assert [str(leaf.path) for leaf in score.leaves] == ["end"]
 
 
 def test_the_gate_of_rules_is_switched_off_wherever_outputs_are_scored():
-    whole, rules, record = schema(a=NUMBER, b=NUMBER), ["a == b"], {"a": 1, "b": 2}
+    whole, rules, record = obj(a=NUMBER, b=NUMBER), ["a == b"], {"a": 1, "b": 2}
     scorer = compile_schema(whole, rules=rules)
     for gates, outcome in ((None, Outcome.FAILED), ({"rules": False}, Outcome.PASSED)):
         scored = BulkScorer(scorer=scorer, gates=gates).score({"id": "x", "gold": record, "output": record})
@@ -84,7 +79,7 @@ def test_the_gate_of_rules_is_switched_off_wherever_outputs_are_scored():
     ],
 )
 def test_rows_that_all_differ_in_a_field_are_compared_by_columns(use, gold, extracted):
-    own = schema(text={"type": "string", "x-eval-compare": use}, n={"type": "integer", "x-eval-compare": "number"})
+    own = obj(text={"type": "string", "x-eval-compare": use}, n={"type": "integer", "x-eval-compare": "number"})
     scorer = compile_schema({"type": "array", "items": own}, semantics="default")
 
     def rows(text, numbers):

@@ -6,42 +6,6 @@ from pytest_extract.core.metrics.quantity import read_unit
 from tests.core.metrics.helpers import bound, check
 
 
-@pytest.mark.parametrize(
-    ("gold", "alike"),
-    [
-        ("1 kWh", ["3600000 J"]),
-        ("1 m²", ["10000 cm^2"]),
-        ("1 N·m", ["1 J", "1 Nm"]),
-        ("1 kg per m3", ["0.001 g/cm³"]),
-        ("1 kg m s-2", ["1 N"]),
-        ("1 MiB", ["1048576 bytes"]),
-        ("1 Mbit/s", ["0.125 MB/s"]),
-        ("1 µm", ["0.001 mm", "1 \u03bcm"]),
-        ("1 KG", ["1000 g"]),
-        ("1 lbs.", ["453.59237 g"]),
-        ("1 h", ["60 min"]),
-        ("1 bar", ["100 kPa"]),
-        ("1 %", ["10000 ppm"]),
-        ("1 nmi/h", ["1 kn"]),
-        ("1 mm Hg", ["1 mmHg"]),
-        ("1 \u2126", ["1 ohm"]),
-        ("1 \u212b", ["0.1 nm"]),
-        ("1 sq ft", ["0.09290304 m²", "1 sq. ft."]),
-        ("1 cubic metre", ["1000 L"]),
-        ("1 fl. oz.", ["29.5735295625 ml"]),
-        ("1 IU/mL", ["1000 IU/L", "1 U/ml"]),
-        ("1 mcg", ["1 µg"]),
-        ("1 Stunde", ["60 Minuten"]),
-        ("1 year", ["12 months"]),
-        ("1 VA", ["1 W"]),
-        ("1 Stück", ["1.0 stück"]),
-        ("1 mEq/L", ["1.00 mEq/l"]),
-    ],
-)
-def test_units_are_converted(gold, alike):
-    check(bound("quantity"), gold, alike, [])
-
-
 @pytest.mark.parametrize("text", ["kgg", "l/100 km", "k", "m//s x", "10"])
 def test_no_unit(text):
     assert read_unit(text) is None
@@ -50,6 +14,34 @@ def test_no_unit(text):
 @pytest.mark.parametrize(
     ("params", "gold", "alike", "unlike"),
     [
+        ({}, "1 kWh", ["3600000 J"], []),
+        ({}, "1 m²", ["10000 cm^2"], []),
+        ({}, "1 N·m", ["1 J", "1 Nm"], []),
+        ({}, "1 kg per m3", ["0.001 g/cm³"], []),
+        ({}, "1 kg m s-2", ["1 N"], []),
+        ({}, "1 MiB", ["1048576 bytes"], []),
+        ({}, "1 Mbit/s", ["0.125 MB/s"], []),
+        ({}, "1 µm", ["0.001 mm", "1 \u03bcm"], []),
+        ({}, "1 KG", ["1000 g"], []),
+        ({}, "1 lbs.", ["453.59237 g"], []),
+        ({}, "1 h", ["60 min"], []),
+        ({}, "1 bar", ["100 kPa"], []),
+        ({}, "1 %", ["10000 ppm"], []),
+        ({}, "1 nmi/h", ["1 kn"], []),
+        ({}, "1 mm Hg", ["1 mmHg"], []),
+        ({}, "1 \u2126", ["1 ohm"], []),
+        ({}, "1 \u212b", ["0.1 nm"], []),
+        ({}, "1 sq ft", ["0.09290304 m²", "1 sq. ft."], []),
+        ({}, "1 cubic metre", ["1000 L"], []),
+        ({}, "1 fl. oz.", ["29.5735295625 ml"], []),
+        ({}, "1 IU/mL", ["1000 IU/L", "1 U/ml"], []),
+        ({}, "1 mcg", ["1 µg"], []),
+        ({}, "1 Stunde", ["60 Minuten"], []),
+        ({}, "1 year", ["12 months"], []),
+        ({}, "1 VA", ["1 W"], []),
+        ({}, "1 Stück", ["1.0 stück"], []),
+        ({}, "1 mEq/L", ["1.00 mEq/l"], []),
+        # units apart, bounds, and what is no quantity
         ({}, "5 mW", ["0.005 W"], ["5 MW"]),
         ({}, "5 M", [], ["5 m"]),  # an unknown unit is no known one in another case
         ({}, "5 widgets", ["5 widgets", "5 Widgets"], ["5"]),
@@ -96,17 +88,3 @@ def test_no_unit(text):
 )
 def test_quantities(params, gold, alike, unlike):
     check(bound("quantity", params), gold, alike, unlike)
-
-
-@pytest.mark.parametrize(
-    ("gold", "extracted", "reason"),
-    [
-        ("5 kg", "5 m", "5 kg expected, got 5 m"),
-        ("5 kg", "5 kgg", "5 kg expected, got 5 kgg"),
-        ("< 5 kg", "5-6 kg", "<5 kg expected, got 5 to 6 kg"),
-        ("5 kg", "about 5", 'not a quantity: "about 5"'),
-        ("4006381333931 g", "4006381333932 g", "4006381333.931 kg expected, got 4006381333.932 kg"),
-    ],
-)
-def test_reasons(gold, extracted, reason):
-    assert bound("quantity").explain(gold, extracted) == reason

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import stat
 import tempfile
@@ -56,15 +57,11 @@ def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = Fa
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _check(found: os.stat_result, most: int) -> None:
-    _check_kind(found)
-    if found.st_size > most:
-        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
-
-
-def _check_kind(found: os.stat_result) -> None:
+def _check(found: os.stat_result, most: float = math.inf) -> None:
     if (kind := other_kind(found.st_mode)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
+    if found.st_size > most:
+        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
 
 
 def open_regular(path: Path, most: int = MOST_BYTES) -> BinaryIO:
@@ -131,7 +128,7 @@ def _check_place(path: Path) -> None:
         raise NotWritten(path, OSError("it is a device, not a regular file"))
     try:
         with suppress(FileNotFoundError):
-            _check_kind(path.stat())
+            _check(path.stat())
     except OSError as error:
         raise NotWritten(path, error) from error
 

@@ -9,6 +9,7 @@ is imported where a table is made or read.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 FORMAT: Final = 1
-_MAGIC: Final = b"PAR1"
+_PARQUET: Final = re.compile(b"PAR1")
 """How a Parquet file begins."""
 
 
@@ -165,10 +166,13 @@ class ResultsReader:
             else:
                 yield line.strip(), result
 
-    def _lines(self) -> Iterator[bytes]:
+    def begins_with(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether the file begins so, within its first hundred bytes."""
         with self._open(MOST_BATCHED_BYTES) as file:
-            is_parquet = file.read(len(_MAGIC)) == _MAGIC
-        if is_parquet:
+            return pattern.match(file.read(100)) is not None
+
+    def _lines(self) -> Iterator[bytes]:
+        if self.begins_with(_PARQUET):
             yield from (f"{line}\n".encode() for line in _lines_of_parquet(self.path))
         else:
             with self._open(MOST_BULK_BYTES) as file:

@@ -34,8 +34,6 @@ MOST_BULK_BYTES: Final = 2 * 1024**3
 """Largest file of many records, and largest document: a dataset, results, a baseline."""
 MOST_BATCHED_BYTES: Final = 1024**4
 """Largest file that is read in batches: a table of Parquet."""
-_CHUNK_BYTES: Final = 65_536
-"""Bytes asked for at once behind the size that the system tells: of a file that grows, of /proc, of a pipe."""
 
 
 def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = False) -> bytes:
@@ -49,7 +47,8 @@ def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = Fa
         size = os.fstat(file.fileno()).st_size
         parts: list[bytes] = []
         count = 0
-        while part := file.read(max(min(size, most) + 1 - count, _CHUNK_BYTES)):
+        # some more at once than the size that the system tells: of a file that grows, of /proc, of a pipe
+        while part := file.read(max(min(size, most) + 1 - count, 65_536)):
             parts.append(part)
             count += len(part)
             if count > most:  # it grows, or is a stream

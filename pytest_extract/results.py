@@ -203,8 +203,6 @@ ROWS_AT_ONCE: Final = 2_000
 """Rows of a batch, and of a row group: what is held in memory at once."""
 _LINE: Final = "record_json"
 """Column with the line of a results file from which a result is read back, in the first row of a case."""
-_JSON: Final = ("params", "gold", "extracted", "citations")
-"""Columns of a field result that are JSON texts."""
 
 
 def import_pyarrow() -> Any:
@@ -322,9 +320,10 @@ def _result_rows(score: ScoreRecord) -> Iterator[dict[str, Any]]:
 
 def _result_columns(result: FieldResult, *, field: bool, leaf: bool) -> dict[str, Any]:
     record = to_json(result)
-    texts: dict[str, Any] = {name: dump_json(record[name]) for name in _JSON if name in record}
+    for name in record.keys() & {"params", "gold", "extracted", "citations"}:
+        record[name] = dump_json(record[name])
     types = {f"{name}_type": json_type(getattr(result, name)) for name in ("gold", "extracted")}
-    return {**record, **texts, **types, "field": field, "leaf": leaf, "passed_empty": result.passed_empty}
+    return {**record, **types, "field": field, "leaf": leaf, "passed_empty": result.passed_empty}
 
 
 def _lines_of_parquet(path: Path) -> Iterator[str]:

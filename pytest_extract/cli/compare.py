@@ -41,8 +41,6 @@ from pytest_extract.report.lines import line, safe_prose
 from pytest_extract.report.run_report import gate_lines
 from pytest_extract.results import ResultsReader, read_results
 
-FORMAT: Final = 5
-"""Version of the JSON."""
 _BASELINE: Final = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(kind|cases)"')
 """A baseline begins so, and no line of results."""
 
@@ -115,7 +113,7 @@ def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) ->
     An object for each type, with the names of its fields. Shares are in [0, 1]; a missing value has no key.
     """
     return {
-        "format": FORMAT,
+        "format": 5,  # the version of this form
         "pairs": judged.comparison.pairs,
         **to_json(judged),
         "shows": [to_json(each) for each in shown],

@@ -44,8 +44,6 @@ __all__ = [
 ]
 
 FORMAT: Final = 1
-_PARQUET: Final = re.compile(b"PAR1")
-"""How a Parquet file begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +170,7 @@ class ResultsReader:
             return pattern.match(file.read(100)) is not None
 
     def _lines(self) -> Iterator[bytes]:
-        if self.begins_with(_PARQUET):
+        if self.begins_with(re.compile(b"PAR1")):
             yield from (f"{line}\n".encode() for line in _lines_of_parquet(self.path))
         else:
             with self._open(MOST_BULK_BYTES) as file:

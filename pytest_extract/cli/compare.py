@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import fsum
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pytest_extract.changed import GitTree, open_tree
 from pytest_extract.cli.files import note_torn, print_lines, print_note, print_text, terminal_width, write_json
@@ -151,10 +151,6 @@ class Hunk:
         return f"{self.file}: {where}"
 
 
-Rates: TypeAlias = Callable[[frozenset[Hunk]], Mapping[str, float]]
-"""The share of each field that is right with some hunks."""
-
-
 def hunks_between(file: str, old: str, new: str) -> list[Hunk]:
     """Return the hunks that make one text of another, in their order."""
     one, other = old.splitlines(keepends=True), new.splitlines(keepends=True)
@@ -173,9 +169,10 @@ def with_hunks(old: str, hunks: Iterable[Hunk]) -> str:
     return "".join(lines)
 
 
-def causes_of(field: str, hunks: Sequence[Hunk], rates: Rates) -> list[Hunk]:
+def causes_of(field: str, hunks: Sequence[Hunk], rates: Callable[[frozenset[Hunk]], Mapping[str, float]]) -> list[Hunk]:
     """Return the hunks that a field falls by: with them it is nearer to all hunks than to none.
 
+    `rates`: the share of each field that is right with some hunks.
     A set of hunks is halved until one is left, or two that fall only together. A field without a rate has not fallen:
     some hunks give no result without others.
     Source: Zeller (1999), "Yesterday, my program worked. Today, it does not. Why?", the algorithm dd.

@@ -117,7 +117,8 @@ class BulkScorer:
         return CaseResult(**self._identity(record), outcome=Outcome.ERROR, why=why, attempts=(attempt,))
 
     def _identity(self, record: Record) -> dict[str, Any]:
-        variant = Variant(**{name: None if record.get(name) is None else _text_of(record[name]) for name in _VARIANT})
+        named = {name: record.get(name) for name in ("model", "prompt", "revision")}
+        variant = Variant(**{name: None if given is None else _text_of(given) for name, given in named.items()})
         if (given := record.get("id")) is not None and given != "":
             name = _text_of(given)
         else:  # named by its content, whatever scores it
@@ -190,9 +191,6 @@ class BulkScorer:
             problem = field_problem(place, scorer.program, None, bounded=True)
             if problem is not None:
                 raise ConfigError(f"thresholds.fields: {problem}")
-
-
-_VARIANT: Final = ("model", "prompt", "revision")
 
 
 def _text_of(given: object) -> str:

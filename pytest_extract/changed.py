@@ -31,10 +31,6 @@ from pytest_extract.files import display_path, own_place
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
 
-_LARGEST: Final = 1_000_000
-"""Bytes of a file from which a view has a placeholder in its place."""
-_ALWAYS: Final = (".yaml", ".yml", ".json", ".jsonl")
-"""Suffixes of files that hold cases, schemas and golds: a view has them at any size."""
 _LFS_OFF: Final = ("-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false")
 
 
@@ -118,8 +114,10 @@ def open_tree(folder: Path, ref: str) -> GitTree:
         if kind == b"blob" and mode != b"120000":
             name = os.fsdecode(path)
             files[name] = blob.decode()
-            # the size is `BAD` where this clone lacks the content: who writes it is told
-            if size.isdigit() and int(size) > _LARGEST and not name.lower().endswith(_ALWAYS):
+            # Cases, schemas and golds are wanted at any size. It is `BAD` where this clone lacks the content: who
+            # writes it is told.
+            is_data = name.lower().endswith((".yaml", ".yml", ".json", ".jsonl"))
+            if not is_data and size.isdigit() and int(size) > 1_000_000:
                 large.add(name)
     return GitTree(root=root, ref=ref, commit=commit, files=files, large=large)
 

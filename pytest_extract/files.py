@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import stat
 import tempfile
@@ -33,8 +34,6 @@ MOST_BULK_BYTES: Final = 2 * 1024**3
 """Largest file of many records, and largest document: a dataset, results, a baseline."""
 MOST_BATCHED_BYTES: Final = 1024**4
 """Largest file that is read in batches: a table of Parquet."""
-_CHUNK_BYTES: Final = 65_536
-"""Bytes asked for at once behind the size that the system tells: of a file that grows, of /proc, of a pipe."""
 
 
 def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = False) -> bytes:
@@ -48,7 +47,8 @@ def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = Fa
         size = os.fstat(file.fileno()).st_size
         parts: list[bytes] = []
         count = 0
-        while part := file.read(max(min(size, most) + 1 - count, _CHUNK_BYTES)):
+        # some more at once than the size that the system tells: of a file that grows, of /proc, of a pipe
+        while part := file.read(max(min(size, most) + 1 - count, 65_536)):
             parts.append(part)
             count += len(part)
             if count > most:  # it grows, or is a stream
@@ -56,15 +56,11 @@ def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = Fa
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _check(found: os.stat_result, most: int) -> None:
-    _check_kind(found)
-    if found.st_size > most:
-        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
-
-
-def _check_kind(found: os.stat_result) -> None:
+def _check(found: os.stat_result, most: float = math.inf) -> None:
     if (kind := other_kind(found.st_mode)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
+    if found.st_size > most:
+        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
 
 
 def open_regular(path: Path, most: int = MOST_BYTES) -> BinaryIO:
@@ -131,7 +127,7 @@ def _check_place(path: Path) -> None:
         raise NotWritten(path, OSError("it is a device, not a regular file"))
     try:
         with suppress(FileNotFoundError):
-            _check_kind(path.stat())
+            _check(path.stat())
     except OSError as error:
         raise NotWritten(path, error) from error
 

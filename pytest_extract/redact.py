@@ -37,15 +37,10 @@ _VARIABLE: Final = re.compile(
 _CONNECTION_SECRET: Final = re.compile(
     r"(?:^|;)\s*(?:password|pwd|secret|(?:account|shared\s?access|access|api)\s?key)\s*=\s*([^;]+)", re.IGNORECASE
 )
-_SHORTEST: Final = 8
-_ENOUGH_IN_MESSAGE: Final = 12.0
-"""Bits (`formats.bits`) of a value that a message is freed from: more than a word or a number holds."""
 _RUN: Final = re.compile(r"[A-Za-z0-9_\-.~/:$=+@\\]{20,}")
 """What may hold any format but that of a private key, and the escape that may stand before it; most texts have none."""
 _ELLIPSIS: Final = re.compile(r"…|\\u2026|\.\.\.")
 _SHORTENED: Final = re.compile(rf"([\w\-]{{0,400}})({_ELLIPSIS.pattern})([\w\-]{{0,400}})")
-_SHORTEST_PIECE: Final = 6
-_SHORTEST_BASE64: Final = 16
 _ESCAPED_BREAK: Final = re.compile(r"\\+n")
 _BROKEN_UP: Final = re.compile(r"\\+[nrt]|\\+u[0-9a-fA-F]{4}|[\s\\]")
 
@@ -96,7 +91,8 @@ class Secrets:
         """Return these and the secrets of an environment; a variable that is gone still counts."""
         found = [(value, name) for name, text in environ.items() for value in _secret_parts(name, text)]
         strong = self.strong | {value: name for value, name in found if looks_random(value)}
-        weak = {value: name for value, name in found if value not in strong and bits(value) >= _ENOUGH_IN_MESSAGE}
+        # a word or a number holds less
+        weak = {value: name for value, name in found if value not in strong and bits(value) >= 12.0}
         return replace(self, strong=strong, weak=self.weak | weak)
 
     def find(self, text: str, *, in_message: bool = False) -> tuple[Secret, ...]:
@@ -253,13 +249,13 @@ def _secret_parts(name: str, text: str) -> list[str]:
         is_path = text.startswith(("/", "~", ".")) or text[1:3] == ":\\"
         if not (is_path and os.path.exists(os.path.expanduser(text))):  # noqa: PTH110, PTH111  # these never raise
             parts = [text]
-    return [part for part in dict.fromkeys(parts) if len(part) >= _SHORTEST]
+    return [part for part in dict.fromkeys(parts) if len(part) >= 8]
 
 
 def _hidden_pieces(match: re.Match[str], found: Sequence[Secret]) -> str:
     pieces = [match[1], match[3]]
     for index, piece in enumerate(pieces):
-        if len(piece) >= _SHORTEST_PIECE:
+        if len(piece) >= 6:
             pieces[index] = next((secret.mark for secret in found if piece in secret.text), piece)
     return match[2].join(pieces)
 
@@ -274,7 +270,7 @@ def _forms(text: str) -> tuple[str, ...]:
     for before, first in enumerate((0, 2, 3)):  # what is the same whatever the text is the middle of: `user:text`
         whole = (before + len(data)) * 8 // 6
         in_base64 = base64.b64encode(bytes(before) + data).decode()[first:whole]
-        if len(in_base64) >= _SHORTEST_BASE64:
+        if len(in_base64) >= 16:
             forms.append(in_base64)
     return tuple(dict.fromkeys(forms))
 
@@ -339,12 +335,6 @@ def _place_of(secret: Secret, output: Json) -> str:
     return next(paths, "one of its keys")
 
 
-ENOUGH_BITS: Final = 40.0
-ENOUGH_A_CHARACTER: Final = 2.1
-"""Chance that a secret holds: random characters hold some 4 bits each, words and dates hardly more than 1."""
-_WORD_BITS: Final = 8.0
-_NUMBER_BITS: Final = 13.0
-_CHANGE_BITS: Final = 3.0
 _CHANGE: Final = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 _SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]|[0-9]+")
 _NO_WORD: Final = re.compile(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
@@ -353,21 +343,23 @@ _NO_WORD: Final = re.compile(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
 def bits(text: str) -> float:
     """Estimate how much chance a text holds: a word, a date or a serial number holds little, random characters much."""
     text = text[:400]
-    return sum(map(_segment_bits, _SEGMENT.findall(text))) + _CHANGE_BITS * len(_CHANGE.findall(text))
+    return sum(map(_segment_bits, _SEGMENT.findall(text))) + 3.0 * len(_CHANGE.findall(text))
 
 
 def looks_random(text: str) -> bool:
-    """Whether a text is so random that it occurs nowhere by accident."""
-    found = bits(text)
-    return found >= ENOUGH_BITS and found >= ENOUGH_A_CHARACTER * sum(map(str.isalnum, text[:400]))
+    """Whether a text is so random that it occurs nowhere by accident.
+
+    Random characters hold some 4 bits each, words and dates hardly more than 1.
+    """
+    return bits(text) >= max(40.0, 2.1 * sum(map(str.isalnum, text[:400])))
 
 
 def _segment_bits(segment: str) -> float:
     if segment[0].isdigit():
-        return min(3.3 * len(segment), _NUMBER_BITS)
+        return min(3.3 * len(segment), 13.0)
     if _NO_WORD.search(segment) and len(segment) != 2:
         return 4.7 * len(segment)
-    return min(3.0 * len(segment), _WORD_BITS * -(-len(segment) // 8))
+    return min(3.0 * len(segment), 8.0 * -(-len(segment) // 8))
 
 
 # In the text of JSON, an escape may stand right before a key (\n, \u201c), and none is torn apart.

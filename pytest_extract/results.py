@@ -9,6 +9,7 @@ is imported where a table is made or read.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -43,8 +44,6 @@ __all__ = [
 ]
 
 FORMAT: Final = 1
-_MAGIC: Final = b"PAR1"
-"""How a Parquet file begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,10 +164,13 @@ class ResultsReader:
             else:
                 yield line.strip(), result
 
-    def _lines(self) -> Iterator[bytes]:
+    def begins_with(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether the file begins so, within its first hundred bytes."""
         with self._open(MOST_BATCHED_BYTES) as file:
-            is_parquet = file.read(len(_MAGIC)) == _MAGIC
-        if is_parquet:
+            return pattern.match(file.read(100)) is not None
+
+    def _lines(self) -> Iterator[bytes]:
+        if self.begins_with(re.compile(b"PAR1")):
             yield from (f"{line}\n".encode() for line in _lines_of_parquet(self.path))
         else:
             with self._open(MOST_BULK_BYTES) as file:
@@ -199,8 +201,6 @@ ROWS_AT_ONCE: Final = 2_000
 """Rows of a batch, and of a row group: what is held in memory at once."""
 _LINE: Final = "record_json"
 """Column with the line of a results file from which a result is read back, in the first row of a case."""
-_JSON: Final = ("params", "gold", "extracted", "citations")
-"""Columns of a field result that are JSON texts."""
 
 
 def import_pyarrow() -> Any:
@@ -318,9 +318,10 @@ def _result_rows(score: ScoreRecord) -> Iterator[dict[str, Any]]:
 
 def _result_columns(result: FieldResult, *, field: bool, leaf: bool) -> dict[str, Any]:
     record = to_json(result)
-    texts: dict[str, Any] = {name: dump_json(record[name]) for name in _JSON if name in record}
+    for name in record.keys() & {"params", "gold", "extracted", "citations"}:
+        record[name] = dump_json(record[name])
     types = {f"{name}_type": json_type(getattr(result, name)) for name in ("gold", "extracted")}
-    return {**record, **texts, **types, "field": field, "leaf": leaf, "passed_empty": result.passed_empty}
+    return {**record, **types, "field": field, "leaf": leaf, "passed_empty": result.passed_empty}
 
 
 def _lines_of_parquet(path: Path) -> Iterator[str]:

@@ -55,15 +55,17 @@ def write(files: Mapping[str, object], folder: Path | str = ".") -> None:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run `pytest-extract` with words of one text and further arguments, in a folder of the test."""
+    """Run `pytest-extract` with words of one text and further arguments, in a folder of the test; `status`: expected."""
     monkeypatch.chdir(tmp_path)
 
-    def run(command: str, *more: object) -> Ended:
+    def run(command: str, *more: object, status: int | None = None) -> Ended:
         capfd.readouterr()
         try:
-            status = main([*shlex.split(command), *map(str, more)])
+            found = main([*shlex.split(command), *map(str, more)])
         except SystemExit as wrong_usage:
-            status = int(str(wrong_usage.code))
-        return Ended(status, *capfd.readouterr())
+            found = int(str(wrong_usage.code))
+        ended = Ended(found, *capfd.readouterr())
+        assert status in (None, found), ended.err
+        return ended
 
     return run

@@ -16,8 +16,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pytest_extract.regression.baseline import CI
+from tests.commands import run
 from tests.compiled import compile_modules, read_compiled_modules
 
+__all__ = ["run"]
 read_compiled_modules()
 
 # A run in CI refuses to write baselines and golds. Tests of that set the variables themselves; all others run alike everywhere.

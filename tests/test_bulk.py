@@ -7,12 +7,12 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from pytest_extract import ConfigError, Extensions, StoreError, bulk, compile_schema
 from pytest_extract.bulk import BulkScorer, read_table, result_schema, score_records, score_table, table_of
-from pytest_extract.cli import main
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.results import FailureKind
 from pytest_extract.results import read_results, write_results
@@ -330,26 +330,22 @@ def test_a_source_that_cannot_be_read(tmp_path, name):
 
 
 @needs_arrow
-def test_commands_read_parquet_as_they_read_jsonl(tmp_path, capsys):
+def test_commands_read_parquet_as_they_read_jsonl(run):
     every = list(score_records(SCORER, records(6)))
     results = [result for result in every if result.case_id != "r12"]  # whose half a pair parquet holds as its escape
-
-    def run(*arguments):
-        assert main([*map(str, arguments)]) == 0
-        return capsys.readouterr().out
-
     told = []
     for name in ("run.jsonl", "run.parquet"):
-        write_results(tmp_path / name, every)
-        told.append([run(*command.split(), tmp_path / name) for command in ("report", "report --json", "leaderboard")])
-        write_results(tmp_path / name, results)
-        run("report", tmp_path / name, "-o", f"csv:{tmp_path / 'report'}")
-        told[-1].append((tmp_path / "report").read_text(encoding="utf-8").replace(name, "run"))
+        write_results(name, every)
+        told.append([run(command, name)[:2] for command in ("report", "report --json", "leaderboard")])
+        write_results(name, results)
+        assert run(f"report {name} -o csv:report").status == 0
+        told[-1].append(Path("report").read_text(encoding="utf-8").replace(name, "run"))
     assert told[0] == told[1]
-    write_results(tmp_path / "a.jsonl", results[:2])
-    write_results(tmp_path / "b.parquet", results[2:])
-    run("merge", tmp_path / "a.jsonl", tmp_path / "b.parquet", "-o", tmp_path / "all.parquet")
-    assert read_results(tmp_path / "all.parquet").results == tuple(results)
+    assert {status for status, _ in told[0][:3]} == {0}
+    write_results("a.jsonl", results[:2])
+    write_results("b.parquet", results[2:])
+    assert run("merge a.jsonl b.parquet -o all.parquet").status == 0
+    assert read_results("all.parquet").results == tuple(results)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 from pytest_extract import files
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.schemas import SchemaCache
-from pytest_extract.cli import main
 from pytest_extract.cli.compare import read_side
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.errors import NotWritten, StoreError
@@ -187,12 +186,11 @@ def test_line_ends_are_newlines(tmp_path):
 
 
 @posix
-def test_a_command_reads_an_output_from_a_pipe(folder, capsys):
+def test_a_command_reads_an_output_from_a_pipe(folder, run):
     reader, writer = os.pipe()
     os.write(writer, b'{"a": 1}')
     os.close(writer)
     try:
-        assert main(["score", str(folder / "s.json"), str(folder / "g.json"), f"/dev/fd/{reader}"]) == 0
+        assert "0 of 1 leaves are not right" in run(f"score s.json g.json /dev/fd/{reader}").out
     finally:
         os.close(reader)
-    assert "0 of 1 leaves are not right" in capsys.readouterr().out

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.result_json import to_json
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates, ScoreRecord
@@ -221,26 +220,3 @@ def test_data_and_the_ids_of_a_result_stay():
     assert load_result(safe_form(named)[0]).nodeid == named.nodeid
     data = with_output({"values": LEGAL, "text": json.dumps(LEGAL), **{f"v{n}": each for n, each in enumerate(LEGAL)}})
     assert safe_form(data)[0] == dump_result(data)
-
-
-# --- merge
-
-
-def test_merged_lines_stay_as_they_are(tmp_path, capsys):
-    spaced = json.dumps(json.loads(LINE)).replace('"kind": "a"', '"kind": "é"')
-    other = dump_result(result("z", {"n": True}))
-    (tmp_path / "1.jsonl").write_text(f"{spaced}\n\n", encoding="utf-8")
-    (tmp_path / "2.jsonl").write_text(f"{other}\n{spaced}", encoding="utf-8")
-    shards = [str(tmp_path / "1.jsonl"), str(tmp_path / "2.jsonl")]
-    assert main(["merge", *shards]) == 0
-    printed = capsys.readouterr()
-    assert printed.out == f"{spaced}\n{other}\n"
-    assert main(["merge", *shards, "-o", shards[0]]) == 0  # a shard can be the output
-    assert (tmp_path / "1.jsonl").read_text(encoding="utf-8") == f"{spaced}\n{other}\n"
-
-
-def test_merge_tells_a_damaged_line_and_writes_nothing(tmp_path, capsys):
-    (tmp_path / "1.jsonl").write_text(f"{LINE}\n{LINE.replace('status', 'statuz', 1)}\n{LINE}\n")
-    assert main(["merge", str(tmp_path / "1.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
-    assert "1.jsonl:2: not a whole result" in capsys.readouterr().err
-    assert not (tmp_path / "out.jsonl").exists()

@@ -170,13 +170,9 @@ def test_thresholds(run, thresholds, changed, expected):
     ("thresholds", "right"), [({"f1": 0.75}, "abc"), ({"max_cost_usd": 0.3, "max_latency_s": 0.3}, "abcde")]
 )
 def test_a_rounding_error_misses_no_bound(run, thresholds, right):
-    keys = {
-        "schema": obj(**dict.fromkeys("abcde", TEXT)),
-        "gold": dict.fromkeys("abcde", "x"),
-        "thresholds": thresholds,
-    }
+    keys = {"schema": obj(**dict.fromkeys("abcde", TEXT)), "gold": dict.fromkeys("abcde", "x")}
     extraction = Extraction(dict.fromkeys(right, "x"), cost_usd=0.1 + 0.2, latency_s=0.1 + 0.2)
-    assert missed(run(extraction, keys)) == []
+    assert missed(run(extraction, keys | {"thresholds": thresholds})) == []
 
 
 def test_an_unknown_cost_does_not_pass_a_bound_and_what_is_missed_never_reads_like_it(run):

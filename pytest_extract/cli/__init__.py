@@ -14,9 +14,6 @@ from typing import Any, Final
 
 __all__ = ["main"]
 
-USAGE_ERROR: Final = 2
-
-
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "init": ("suites", "write a first case, its schema and an extractor"),
     "import": ("suites", "make case files from a published dataset"),
@@ -66,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from pytest_extract.report.lines import safe_controls
 
         print(f"pytest-extract: {safe_controls(str(error))}", file=sys.stderr)  # noqa: T201  # what a command is for
-        return USAGE_ERROR
+        return 2
     except BrokenPipeError:  # the reader of our output (head, less) has gone
         sys.stderr.close()
         return 0

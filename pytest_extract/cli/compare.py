@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import fsum
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pytest_extract.changed import GitTree, open_tree
 from pytest_extract.cli.files import note_torn, print_lines, print_note, print_text, terminal_width, write_json
@@ -23,9 +23,8 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.result_json import to_json
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.core.words import percent, plural
-from pytest_extract.errors import ConfigError, StoreError, nearest
+from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER
-from pytest_extract.files import MOST_BULK_BYTES, open_regular
 from pytest_extract.regression.baseline import Resolution, read_baseline, resolutions
 from pytest_extract.regression.compare import compare, gate_label
 from pytest_extract.regression.facts import Rules, Subject, read_rule, run_tests
@@ -42,10 +41,8 @@ from pytest_extract.report.lines import line, safe_prose
 from pytest_extract.report.run_report import gate_lines
 from pytest_extract.results import ResultsReader, read_results
 
-FORMAT: Final = 5
-"""Version of the JSON."""
-_BEGIN: Final = 100
-"""Bytes that tell a baseline from a results file."""
+_BASELINE: Final = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(kind|cases)"')
+"""A baseline begins so, and no line of results."""
 
 
 def compare_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,14 +100,9 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> tuple[Snapshot, Resu
 
     `allow_drafts`: cases whose golds nobody has reviewed count too.
     """
-    try:
-        with open_regular(path, MOST_BULK_BYTES) as file:
-            begin = file.read(_BEGIN)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be read: {error}") from error
-    if re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"(kind|cases)"', begin):  # which no line of results begins with
-        return read_baseline(path).cases, None
     reader = ResultsReader(path)
+    if reader.begins_with(_BASELINE):
+        return read_baseline(path).cases, None
     reviewed = (result for result in reader if allow_drafts or not result.draft)
     return snapshot(reviewed), reader
 
@@ -121,7 +113,7 @@ def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) ->
     An object for each type, with the names of its fields. Shares are in [0, 1]; a missing value has no key.
     """
     return {
-        "format": FORMAT,
+        "format": 5,  # the version of this form
         "pairs": judged.comparison.pairs,
         **to_json(judged),
         "shows": [to_json(each) for each in shown],
@@ -159,10 +151,6 @@ class Hunk:
         return f"{self.file}: {where}"
 
 
-Rates: TypeAlias = Callable[[frozenset[Hunk]], Mapping[str, float]]
-"""The share of each field that is right with some hunks."""
-
-
 def hunks_between(file: str, old: str, new: str) -> list[Hunk]:
     """Return the hunks that make one text of another, in their order."""
     one, other = old.splitlines(keepends=True), new.splitlines(keepends=True)
@@ -181,9 +169,10 @@ def with_hunks(old: str, hunks: Iterable[Hunk]) -> str:
     return "".join(lines)
 
 
-def causes_of(field: str, hunks: Sequence[Hunk], rates: Rates) -> list[Hunk]:
+def causes_of(field: str, hunks: Sequence[Hunk], rates: Callable[[frozenset[Hunk]], Mapping[str, float]]) -> list[Hunk]:
     """Return the hunks that a field falls by: with them it is nearer to all hunks than to none.
 
+    `rates`: the share of each field that is right with some hunks.
     A set of hunks is halved until one is left, or two that fall only together. A field without a rate has not fallen:
     some hunks give no result without others.
     Source: Zeller (1999), "Yesterday, my program worked. Today, it does not. Why?", the algorithm dd.
@@ -341,14 +330,13 @@ class _Runs:
 
     def run(self, hunks: Iterable[Hunk], cases: Sequence[str], *options: str) -> list[CaseResult]:
         """Run cases, paths or node ids; raises ConfigError with what pytest said where no case has a result."""
-        content: dict[str, str] = {}
-        for name, old in self._old.items():
-            content[name] = with_hunks(old, [each for each in hunks if each.file == name])
-            path = self._folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content[name], encoding="utf-8")
+        files = {
+            name: with_hunks(old, [each for each in hunks if each.file == name]) for name, old in self._old.items()
+        }
+        for name, text in files.items():
+            (self._folder / name).write_text(text, encoding="utf-8")
         # What an extractor reads by itself is no part of a recording's key: each set has recordings of its own.
-        recordings = self._recordings / "bisect" / text_digest(canonical_json(content))[:16]
+        recordings = self._recordings / "bisect" / text_digest(canonical_json(files))[:16]
         given = [f"--extract-recordings={recordings}", *self._options, *options, *map(self._argument, cases)]
         results = self._run(given, is_dry="--extract-dry-run" in options)
         if any(attempt.other_code for result in results for attempt in result.attempts):

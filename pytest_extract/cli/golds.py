@@ -47,7 +47,6 @@ KEYS: dict[str, Action] = {"a": "accept", "k": "keep", "o": "also", "e": "edit",
 HELP = (
     "a accept 1 - 1..9 accept that - k keep the gold - o also accept - e edit - x absent - d dispute - s skip - q quit"
 )
-_WIDTH = 200
 
 
 def review_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +126,7 @@ def ask_in_terminal(reviewer: Reviewer) -> None:
     for number, item in enumerate(reviewer.items, start=1):
         print(f"\n[{number}/{len(reviewer.items)}] {safe_prose(item.title)}: {safe_prose(item.why)}")  # noqa: T201
         for place, candidate in enumerate(item.candidates, start=1):
-            shown = "(absent)" if candidate.value is MISSING else show(candidate.value, _WIDTH)
+            shown = "(absent)" if candidate.value is MISSING else show(candidate.value, 200)
             where = "nowhere in the document" if candidate.evidence == "" else candidate.evidence or ""
             about = ", ".join(filter(None, (*candidate.sources, where)))
             print(f"  {place}  {shown}  ({safe_prose(about)})")  # noqa: T201 - as above
@@ -164,9 +163,6 @@ def _read(prompt: str) -> str | None:
     except (EOFError, KeyboardInterrupt):
         print()  # noqa: T201 - printing is the command
         return None
-
-
-SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def agree_arguments(parser: argparse.ArgumentParser) -> None:
@@ -255,7 +251,7 @@ def _golds_below(folder: Path) -> dict[Path, Path]:
     return {
         path.relative_to(folder): path
         for path in sorted(folder.rglob("*"))
-        if path.suffix in SUFFIXES and not path.name.endswith(REVIEW_SUFFIX) and path.is_file()
+        if path.suffix in {".json", ".yaml", ".yml"} and not path.name.endswith(REVIEW_SUFFIX) and path.is_file()
     }
 
 

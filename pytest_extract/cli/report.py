@@ -252,9 +252,6 @@ def _print_sob_tables(args: argparse.Namespace) -> int:
     return 0
 
 
-EXIT_CONFLICT = 1
-
-
 def merge_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("shards", type=Path, nargs="+", metavar="SHARD.jsonl")
@@ -276,7 +273,7 @@ def run_merge(args: argparse.Namespace) -> int:
     if conflicts:
         told = f"{plural(len(conflicts), 'conflict')}: nothing written; shards of one run do not overlap"
         print_note("merge", f"{told}: leave one of the files out")
-        return EXIT_CONFLICT
+        return 1
     if args.output is None:
         for line in lines:
             sys.stdout.write(json_without_commands(f"{line.decode('utf-8')}\n"))

@@ -167,8 +167,6 @@ A transform changes both values before they are compared (`x-eval-transform`). E
 
 ```
 """
-_MOST_EXAMPLES = 2
-"""Worked numbers of a metric that its part of the manual shows."""
 
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
@@ -217,7 +215,7 @@ def metrics_manual(names: Iterable[str]) -> Iterator[str]:
     for title, kind in (("Metrics", MetricSpec), ("Transforms", TransformSpec)):
         found = [spec for spec in specs if isinstance(spec, kind)]
         yield from (f"## {title}", "") if found else ()
-        yield from _sections(found, _MOST_EXAMPLES)
+        yield from _sections(found, most=2)
 
 
 def _sections(specs: Iterable[Extension], most: int | None = None) -> Iterator[str]:

@@ -4,9 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.commands import run, write
-
-__all__ = ["run"]
+from tests.commands import write
 
 
 @pytest.fixture

@@ -82,13 +82,7 @@ def bisect(git, run, monkeypatch):
     suite = {"defaults": {"schema": SCHEMA}, "cases": CASES}
     git.commit({"a.extract.yaml": suite, "conftest.py": EXTRACTOR, "prompt.md": OLD})
     git.commit({"prompt.md": TWO})
-
-    def bisect(words, status=0):
-        ended = run(f"bisect {words}")
-        assert ended.status == status, ended.err
-        return ended
-
-    return bisect
+    return lambda words, status=0: run(f"bisect {words}", status=status)
 
 
 def test_the_hunk_is_named_with_what_it_costs_and_none_where_nothing_fell(bisect, git):

@@ -177,16 +177,6 @@ def test_a_view_has_small_files_and_placeholders_and_nothing_outside(repo, git, 
     assert sizes == files | others | {name: len(content) for name, content in lfs.items()}
 
 
-def test_a_case_that_the_revision_could_not_read_is_told(repo, git):
-    git.commit({f"cases/{SUITE}": CASES.replace("document: d.pdf", "document: missing.pdf")})
-    tree, view = open_tree(repo, "HEAD"), repo.parent / "view"
-    tree.write_view(view)
-    write({SUITE: CASES}, repo / "cases")
-    revision = cases_at(tree, [repo / "cases" / SUITE], view)
-    assert set(revision.cases) == {f"cases/{SUITE}::file", f"cases/{SUITE}::inline"}
-    assert "missing.pdf" in revision.unread[f"cases/{SUITE}"]
-
-
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project whose extractor imports a package of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,9 +75,21 @@ def test_a_conflict_writes_nothing(shards, run):
     assert "::c0: whole.jsonl and x.jsonl differ" in told.err
 
 
-def test_a_torn_last_line_is_told_and_a_missing_shard_is_usage(run):
+def test_a_torn_last_line_is_told_and_a_damaged_one_leaves_nothing(run):
     line = dump_result(GOOD)
-    write({"torn.jsonl": f"{line}\n{line[:99]}"})
+    write(
+        {"torn.jsonl": f"{line}\n{line[:99]}", "bad.jsonl": f"{line}\n{line.replace('status', 'statuz', 1)}\n{line}\n"}
+    )
+    run("merge bad.jsonl -o out.jsonl").assert_refused("bad.jsonl:2: not a whole result")
+    assert not Path("out.jsonl").exists()
     told = run("merge torn.jsonl -o out.jsonl")
     assert (told.status, "cut off" in told.err) == (0, True)
-    run("merge none.jsonl -o out.jsonl").assert_refused("none.jsonl")
+
+
+def test_merged_lines_stay_as_they_are(run):
+    spaced = json.dumps(json.loads(dump_result(GOOD))).replace('"tags": {}', '"tags": {"kind": "é"}')
+    other = dump_result(result("z", {"n": True}))
+    write({"1.jsonl": f"{spaced}\n\n", "2.jsonl": f"{other}\n{spaced}"})
+    assert run("merge 1.jsonl 2.jsonl").out == f"{spaced}\n{other}\n"
+    assert run("merge 1.jsonl 2.jsonl -o 1.jsonl").status == 0  # a shard can be the output
+    assert Path("1.jsonl").read_text("utf-8") == f"{spaced}\n{other}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -12,12 +13,9 @@ from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.transforms import TRANSFORMS
 from tests.commands import write
+from tests.core.schemas import NUMBER, TEXT, obj
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"a": {"$ref": "#/$defs/A", "description": "kept"}},
-    "$defs": {"A": {"type": "string"}},
-}
+SCHEMA = obj(a={"$ref": "#/$defs/A", "description": "kept"}) | {"$defs": {"A": TEXT}}
 
 
 @pytest.fixture
@@ -26,13 +24,7 @@ def call(run):
     write({"s.json": SCHEMA, "gold.json": {"a": "x", "n": 1}, "more.jsonl": '{"n": 2.5}\n\n{"a": null}\n'})
     write({"w.json": {"wrapped": {"items": {"$ref": "#/no"}}}, "broken.jsonl": '{"n": 1}\n{"n": }\n'})
     write({"within.json": {"z": {"properties": {"a": {"$ref": "#/w"}}}, "w": {"type": "string"}}})
-
-    def call(command, *more, status=0):
-        ended = run(command, *more)
-        assert ended.status == status, ended.err
-        return ended
-
-    return call
+    return partial(run, status=0)
 
 
 def test_the_schema_of_the_case_file_is_printed(call):
@@ -41,14 +33,11 @@ def test_the_schema_of_the_case_file_is_printed(call):
 
 def test_infer(call):
     found = call("schema infer gold.json more.jsonl --first-type").json
-    assert found == {"type": "object", "properties": {"a": {"type": "string"}, "n": {"type": "integer"}}}
+    assert found == obj(a=TEXT, n={"type": "integer"})
     write({"list.json": [{"n": 1}, {"n": 2.5}]})
     assert call("schema infer list.json --each --annotate x-eval -o out.json").out == ""
-    assert json.loads(Path("out.json").read_text()) == {
-        "type": "object",
-        "properties": {"n": {"type": "number", "x-eval-compare": "numeric"}},
-        "required": ["n"],
-    }
+    wanted = obj(n=NUMBER | {"x-eval-compare": "numeric"}) | {"required": ["n"]}
+    assert json.loads(Path("out.json").read_text()) == wanted
 
 
 def test_half_a_surrogate_pair_is_escaped(call):
@@ -120,8 +109,7 @@ def test_annotate(call, words, config):
     ],
 )
 def test_annotate_goes_on_in_the_schema_s_own_dialect(call, said, key, config):
-    schema = {"type": "object", "properties": {"a": {"type": "string", **said}, "n": {"type": "number"}}}
-    write({"own.json": schema})
+    write({"own.json": obj(a=TEXT | said, n=NUMBER)})
     annotated = call("schema annotate own.json").json
     assert annotated["properties"]["n"] == {"type": "number", key: config}
     assert compile_schema(annotated, judge_mode="exact").semantics != "default"
@@ -136,16 +124,9 @@ properties:
     # our own
   vendor: {type: string}   # as printed
 """
-ANNOTATED = """\
-# orders
-type: object
-properties:
-  number:
-    type: string
-    x-eval-compare: exact
-    # our own
-  vendor: {type: string, "x-eval-compare": "fuzzy"}   # as printed
-"""
+ANNOTATED = YAML_SCHEMA.replace("    #", "    x-eval-compare: exact\n    #").replace(
+    "g}", 'g, "x-eval-compare": "fuzzy"}'
+)
 
 
 def test_annotate_by_golds_shows_the_changes_and_keeps_comments(call):
@@ -166,9 +147,8 @@ def test_annotate_by_golds_keeps_the_order_of_a_json_schema_inside_its_file(call
     write({"o.json": text, "g.json": {"a": "ACME", "b": "A-1"}})
     call("schema annotate o.json#/z --golds g.json --write")
     for name, metric in (("b", "exact"), ("a", "fuzzy")):
-        text = text.replace(
-            f'"{name}": {{"type": "string"', f'"{name}": {{"type": "string", "x-eval-compare": "{metric}"'
-        )
+        field = f'"{name}": {{"type": "string"'
+        text = text.replace(field, f'{field}, "x-eval-compare": "{metric}"')
     assert Path("o.json").read_text() == text
 
 

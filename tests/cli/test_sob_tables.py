@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -19,12 +20,7 @@ SMALL = sorted((ROOT / "vectors/sob_aggregate").glob("[ai]*.json.gz"))
 
 @pytest.fixture
 def sob(run):
-    def sob(*words):
-        ended = run("leaderboard --as sob", *words)
-        assert ended.status == 0
-        return ended
-
-    return sob
+    return partial(run, "leaderboard --as sob", status=0)
 
 
 def lines_of(rows):

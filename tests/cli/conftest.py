@@ -1,3 +1,0 @@
-from tests.commands import run
-
-__all__ = ["run"]

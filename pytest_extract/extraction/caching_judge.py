@@ -292,11 +292,6 @@ class Agreement(NamedTuple):
         return sum(comparison.agree for comparison in self.comparisons)
 
     @property
-    def rate(self) -> float:
-        """Observed agreement, in [0, 1]."""
-        return self.agreed / len(self.comparisons)
-
-    @property
     def kappa(self) -> float | None:
         """Cohen's kappa of the judge and the people: (observed - expected) / (1 - expected agreement), in [-1, 1].
 

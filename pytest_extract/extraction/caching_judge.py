@@ -32,6 +32,7 @@ from pytest_extract.cases.sources import Mistake, errors_of, parse_source, read_
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.context import NoAnswer
 from pytest_extract.core.judges import GIVE_A_JUDGE, Decision, checked_answer
+from pytest_extract.core.result_json import from_json
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError
@@ -227,12 +228,8 @@ class CachingJudge:
 
 
 def _stored_answer(body: Json) -> JudgeAnswer | Alignment:
-    answer = body["answer"]
-    if "pairs" in answer:
-        return Alignment(
-            tuple((int(gold), int(extracted)) for gold, extracted in answer["pairs"]), reason=answer["reason"]
-        )
-    return JudgeAnswer(float(answer["score"]), str(answer["reason"]))
+    answer: JudgeAnswer | Alignment = from_json(Alignment if "pairs" in body["answer"] else JudgeAnswer, body["answer"])
+    return answer
 
 
 def answer_files(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import builtins
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -60,16 +60,13 @@ class AlteredDocument(Document):
     @property
     def path(self) -> Path | None:
         """A temporary file with the altered content; None for an inline text."""
-        if self._source.path is None:
-            return None
-        return self.once("file", self._write)
+        return self._source.path and self.once("file", partial(self._write, self._source.path.name))
 
     def __repr__(self) -> str:
         return f"{self._source!r} {self._alteration.name}"
 
-    def _write(self) -> Path:
-        assert self._source.path is not None  # noqa: S101 - `path` looked
-        path = Path(tempfile.mkdtemp(dir=_folder().name), self._source.path.name)
+    def _write(self, name: str) -> Path:
+        path = Path(tempfile.mkdtemp(dir=_folder().name), name)
         path.write_bytes(self.bytes)
         return path
 

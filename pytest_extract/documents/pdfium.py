@@ -17,7 +17,7 @@ import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -153,17 +153,12 @@ def open_pdf(data: bytes) -> Iterator[PdfDocument]:
 
     _check_streams(data)
     try:
-        document = pypdfium2.PdfDocument(data)
+        with closing(pypdfium2.PdfDocument(data)) as document:
+            yield document
     except pypdfium2.PdfiumError as error:
-        if "password" in str(error).lower():
-            raise Unreadable("the PDF is locked by a password") from error
-        raise Unreadable(f"is not a readable PDF: {error}") from error
-    try:
-        yield document
-    except pypdfium2.PdfiumError as error:
-        raise Unreadable(f"is not a readable PDF: {error}") from error
-    finally:
-        document.close()
+        is_locked = "password" in str(error).lower()
+        wrong = "the PDF is locked by a password" if is_locked else f"is not a readable PDF: {error}"
+        raise Unreadable(wrong) from error
 
 
 def _check_streams(data: bytes) -> None:

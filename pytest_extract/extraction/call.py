@@ -13,7 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -256,10 +256,8 @@ def awaited(returned: Any, loop: BackgroundLoop | None) -> Any:
     """Return what a user's function has returned, or what it comes to: on `loop`, else on one made for this call."""
     if not inspect.isawaitable(returned):
         return returned
-    if loop is not None:
-        return loop.run(returned)
-    with closing(BackgroundLoop()) as own:
-        return own.run(returned)
+    with closing(BackgroundLoop()) if loop is None else nullcontext(loop) as used:
+        return used.run(returned)
 
 
 ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")

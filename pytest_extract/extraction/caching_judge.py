@@ -202,9 +202,8 @@ class CachingJudge:
         if found is None:
             return None
         by = f" by {found.by}" if found.by else ""
-        return JudgeAnswer(
-            found.score, f"decided{by}: {found.reason}" if found.reason else f"decided{by} in verdicts.yaml"
-        )
+        why = f": {found.reason}" if found.reason else " in verdicts.yaml"
+        return JudgeAnswer(found.score, f"decided{by}{why}")
 
     def _stored(self, key: str, question: Question) -> Decision | None:
         """Return the stored answer if it counts; a damaged file leaves the question undecided, with the reason."""

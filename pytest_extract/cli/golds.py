@@ -261,7 +261,8 @@ def _compare_verdicts(args: argparse.Namespace) -> int:
     misses_bound = False
     for each in agreements:
         kappa = "undefined (all verdicts alike)" if each.kappa is None else f"{each.kappa:.3f}"
-        counts = f"{each.agreed} of {len(each.comparisons)} verdicts agree ({percent(each.rate)})"
+        total = len(each.comparisons)
+        counts = f"{each.agreed} of {total} verdicts agree ({percent(each.agreed / total)})"
         print_text(f"{each.judge} (prompt {each.prompt_version}): {counts}, Cohen's kappa {kappa}")
         for pair in each.comparisons:
             answer, override = pair.answer, pair.override

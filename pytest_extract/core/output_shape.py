@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard
 
 from pytest_extract.core import arguments
 from pytest_extract.core.result_json import path_of
-from pytest_extract.core.results import Citation, Corners, FieldMetadata, Metadata
+from pytest_extract.core.results import Citation, Corners, FieldMetadata, Metadata, ReportedMetadata
 from pytest_extract.core.values import (
     MISSING,
     FieldPath,
@@ -187,17 +187,6 @@ _DECLARATIONS: Final[Mapping[str, Json]] = {
 }
 SHAPES: Final = MappingProxyType({name: OutputShape.from_json(given) for name, given in _DECLARATIONS.items()})
 """Ready shapes by name: those of services by their manuals, and `{value, confidence, citations}` around each value."""
-
-
-class ReportedMetadata(NamedTuple):
-    """What an extractor returned beside its output: for each value a confidence, and a list of citations.
-
-    Each is an object that is nested as the output, or has the paths of values for keys; a single number is the
-    confidence of the whole output.
-    """
-
-    confidence: Json = None
-    citations: Json = None
 
 
 class Unwrapped(NamedTuple):

@@ -41,6 +41,19 @@ class FieldMetadata(NamedTuple):
 
 NO_METADATA: Final = FieldMetadata()
 Metadata: TypeAlias = Mapping[FieldPath, FieldMetadata]
+
+
+class ReportedMetadata(NamedTuple):
+    """What an extractor returned beside its output: for each value a confidence, and a list of citations.
+
+    Each is an object that is nested as the output, or has the paths of values for keys; a single number is the
+    confidence of the whole output.
+    """
+
+    confidence: Json = None
+    citations: Json = None
+
+
 """Metadata by the place of the value in the output; that of an object or array counts for values inside without own."""
 
 

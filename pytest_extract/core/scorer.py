@@ -33,6 +33,7 @@ from pytest_extract.core.results import (
     Judge,
     Metadata,
     NamedMistake,
+    ReportedMetadata,
     RuleResult,
     ScoreRecord,
     Status,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.compile.nodes import Program
     from pytest_extract.core.complexity import Shape
     from pytest_extract.core.mistakes import FindsValue
-    from pytest_extract.core.output_shape import OutputShape, ReportedMetadata
+    from pytest_extract.core.output_shape import OutputShape
     from pytest_extract.core.rules import RuleSet
 
 _ABSENT_RULES: Final = ("must", "either")

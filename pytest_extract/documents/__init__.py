@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
-from pytest_extract.documents.pdf import Box, DocumentError, Span, pdf_boxes, pdf_pages, stored_pages
+from pytest_extract.documents.pdf import Box, DocumentError, Span, ask_pdf, pdf_pages, stored_pages
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
 
 __all__ = ("MEDIA_TYPES", "Box", "Document", "DocumentError")
@@ -207,7 +207,8 @@ class Document:
         """
         if self.media_type != _PDF or not spans:
             return [()] * len(spans)
-        return pdf_boxes(self.bytes, str(self.path or "the document"), spans)
+        found, _ = ask_pdf("read_boxes", self.bytes, str(self.path or "the document"), spans=spans)
+        return [tuple(Box(*box) for box in boxes) for boxes in found]
 
     def outline(self) -> list[Any] | None:
         """Return the elements of an HTML document around its text (`html_outline`); None of others."""

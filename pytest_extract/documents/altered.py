@@ -10,7 +10,7 @@ import builtins
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -19,7 +19,7 @@ from pytest_extract.core.metrics.numbers import LOCALES, read_written
 from pytest_extract.core.values import FieldPath, Json, is_number, iter_leaves, short_repr, value_at
 from pytest_extract.core.words import listed
 from pytest_extract.documents import HTML, Document, DocumentError, html_with
-from pytest_extract.documents.pdf import pdf_page_sizes, pdf_scanned, pdf_with_pages, pdf_without
+from pytest_extract.documents.pdf import ask_pdf, pdf_page_sizes
 
 if TYPE_CHECKING:
     from pytest_extract.documents.evidence import TextLocation
@@ -60,16 +60,13 @@ class AlteredDocument(Document):
     @property
     def path(self) -> Path | None:
         """A temporary file with the altered content; None for an inline text."""
-        if self._source.path is None:
-            return None
-        return self.once("file", self._write)
+        return self._source.path and self.once("file", partial(self._write, self._source.path.name))
 
     def __repr__(self) -> str:
         return f"{self._source!r} {self._alteration.name}"
 
-    def _write(self) -> Path:
-        assert self._source.path is not None  # noqa: S101 - `path` looked
-        path = Path(tempfile.mkdtemp(dir=_folder().name), self._source.path.name)
+    def _write(self, name: str) -> Path:
+        path = Path(tempfile.mkdtemp(dir=_folder().name), name)
         path.write_bytes(self.bytes)
         return path
 
@@ -114,7 +111,7 @@ def _without(document: Document, how: str, gold: Json) -> bytes:
     for _ in range(_MOST_ROUNDS):  # a value that stands there exactly is looked for in no other notation
         if document.media_type == _PDF:
             spans = [((each.page or 1) - 1, each.start, each.end) for each in places]
-            data = pdf_without(left.bytes, str(left.path), spans)
+            _, data = ask_pdf("write_without", left.bytes, str(left.path), spans=spans)
         else:
             data = _rewritten(left, {place: " " * len(place.quote) for place in places})
         left = _with_content(document, data)
@@ -187,25 +184,25 @@ def _rewritten(document: Document, new: Mapping[TextLocation, str]) -> bytes:
 
 def _with_pages_shuffled(document: Document, _how: str, _gold: Json) -> bytes:
     """Put the pages of a PDF into another order, always the same one."""
-    _of_pdf(document)
-    count = len(pdf_page_sizes(document.bytes, str(document.path)))
+    count = _page_count(document)
     if count < 2:
         raise DocumentError("a document of one page has no other order of pages")
     rng = random.Random(count)  # noqa: S311 - no secret
     while (order := rng.sample(range(count), count)) == [*range(count)]:
         pass
-    return pdf_with_pages(document.bytes, str(document.path), order)
+    return ask_pdf("write_pages", document.bytes, str(document.path), order=order)[1]
 
 
 def _scanned(document: Document, how: str, _gold: Json) -> bytes:
     """Make pages of a PDF pictures without text."""
-    _of_pdf(document)
-    return pdf_scanned(document.bytes, str(document.path), dpi=int(how.removesuffix("dpi")))
+    count, dpi = _page_count(document), int(how.removesuffix("dpi"))
+    return ask_pdf("write_scan", document.bytes, str(document.path), images=count, dpi=dpi)[1]
 
 
-def _of_pdf(document: Document) -> None:
+def _page_count(document: Document) -> int:
     if document.media_type != _PDF:
         raise DocumentError(f"only a PDF has pages, not {document.media_type}")
+    return len(pdf_page_sizes(document.bytes, str(document.path)))
 
 
 ALTERATIONS: Final[Mapping[str, Callable[[Document, str, Json], bytes]]] = {

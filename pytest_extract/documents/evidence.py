@@ -332,7 +332,7 @@ def _keys_of(value: str) -> list[str]:
     before, after = value[: whole[0][0]].strip(_AROUND), value[whole[0][1] :].strip(_AROUND_END)
     if any(map(str.isdecimal, before + after)):
         return []
-    if not (_says_nothing(before) or currency_of(before, "")) or not (_says_nothing(after) or _is_unit(after)):
+    if (any(map(str.isalpha, before)) and not currency_of(before, "")) or not _is_unit(after):
         return []
     return [key for _, _, keys in whole for key in keys]
 
@@ -342,12 +342,10 @@ _AROUND_END: Final = " \t\n\u00a0()."
 """What stands around a number and is no part of it."""
 
 
-def _says_nothing(text: str) -> bool:
-    return not any(map(str.isalpha, text))
-
-
 def _is_unit(text: str) -> bool:
-    """Whether a text is a currency or a unit, or several: "EUR", "TEUR", "kWh", "EUR/kWh"."""
+    """Whether a text is a currency or a unit, or several, if it has letters: "EUR", "TEUR", "kWh", "EUR/kWh"."""
+    if not any(map(str.isalpha, text)):
+        return True
     parts = [text] if currency_of(text, "") else re.split(r"\s*/\s*|\s+", text)
     return all(currency_of(part, "") or currency_of(part.removeprefix("T"), "") or read_unit(part) for part in parts)
 

@@ -78,20 +78,12 @@ def pdf_pages(data: bytes, name: str, *, max_pages: int, max_text: int) -> tuple
     Raises DocumentError: pypdfium2 is not installed, the file is broken or locked, or it is beyond a bound: `max_pages`
     pages, `max_text` characters, or the limits of the process (kind `page_limit`).
     """
-    return tuple(_ask("read_pages", data, name, max_pages=max_pages, max_text=max_text)[0])
+    return tuple(ask_pdf("read_pages", data, name, max_pages=max_pages, max_text=max_text)[0])
 
 
 def pdf_page_sizes(data: bytes, name: str) -> list[tuple[float, float]]:
     """Return width and height of each page in points. Raises DocumentError as `pdf_pages`."""
-    return [(wide, high) for wide, high in _ask("read_sizes", data, name)[0]]
-
-
-def pdf_boxes(data: bytes, name: str, spans: Sequence[Span]) -> list[tuple[Box, ...]]:
-    """Return the boxes of each part of the text, a box for each line; none for a part that the page does not have.
-
-    Raises DocumentError as `pdf_pages`.
-    """
-    return [tuple(Box(*box) for box in found) for found in _ask("read_boxes", data, name, spans=spans)[0]]
+    return [(wide, high) for wide, high in ask_pdf("read_sizes", data, name)[0]]
 
 
 def pdf_images(
@@ -102,7 +94,7 @@ def pdf_images(
     Raises DocumentError as `pdf_pages`, for a page that the PDF does not have, and without Pillow.
     """
     arguments = {"pages": pages, "form": form, "width": width, "most_bytes": most_bytes}
-    sizes, images = _ask("read_images", data, name, images=len(pages), **arguments)
+    sizes, images = ask_pdf("read_images", data, name, images=len(pages), **arguments)
     file = io.BytesIO(images)
     return [PageImage(file.read(size), wide, high) for size, wide, high in sizes]
 
@@ -113,23 +105,12 @@ def page_png(data: bytes, name: str, page: int) -> bytes:
     return pdf_images(data, name, [page], form="PNG", width=1_000, most_bytes=100_000_000)[0].data
 
 
-def pdf_without(data: bytes, name: str, spans: Sequence[Span]) -> bytes:
-    """Return a PDF without some parts of its text. Raises DocumentError as `pdf_pages`."""
-    return _ask("write_without", data, name, spans=spans)[1]
+def ask_pdf(what: str, data: bytes, name: str, *, images: int = 0, **arguments: Any) -> tuple[Any, bytes]:
+    """Let a process work on a PDF: its answer, and the bytes that belong to it; `images`: the pages it renders.
 
-
-def pdf_with_pages(data: bytes, name: str, order: Sequence[int]) -> bytes:
-    """Return a PDF with its pages (from 0) in another order. Raises DocumentError as `pdf_pages`."""
-    return _ask("write_pages", data, name, order=order)[1]
-
-
-def pdf_scanned(data: bytes, name: str, *, dpi: int) -> bytes:
-    """Return a PDF whose pages are pictures. Raises DocumentError as `pdf_pages`, and without Pillow."""
-    return _ask("write_scan", data, name, images=len(pdf_page_sizes(data, name)), dpi=dpi)[1]
-
-
-def _ask(what: str, data: bytes, name: str, *, images: int = 0, **arguments: Any) -> tuple[Any, bytes]:
-    """Let a process work on a PDF: its answer, and the bytes that belong to it; `images`: the pages it renders."""
+    what: a function of `pdfium`, which takes the arguments. Raises DocumentError as `pdf_pages`, and without Pillow
+    where pages are rendered.
+    """
     if find_spec("pypdfium2") is None:
         raise DocumentError(f"{name}: a PDF needs pypdfium2; install it: pip install 'pytest-extract[pdf]'")
     seconds = CPU_SECONDS + SECONDS_PER_IMAGE * images

@@ -17,7 +17,7 @@ import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -153,17 +153,12 @@ def open_pdf(data: bytes) -> Iterator[PdfDocument]:
 
     _check_streams(data)
     try:
-        document = pypdfium2.PdfDocument(data)
+        with closing(pypdfium2.PdfDocument(data)) as document:
+            yield document
     except pypdfium2.PdfiumError as error:
-        if "password" in str(error).lower():
-            raise Unreadable("the PDF is locked by a password") from error
-        raise Unreadable(f"is not a readable PDF: {error}") from error
-    try:
-        yield document
-    except pypdfium2.PdfiumError as error:
-        raise Unreadable(f"is not a readable PDF: {error}") from error
-    finally:
-        document.close()
+        is_locked = "password" in str(error).lower()
+        wrong = "the PDF is locked by a password" if is_locked else f"is not a readable PDF: {error}"
+        raise Unreadable(wrong) from error
 
 
 def _check_streams(data: bytes) -> None:
@@ -190,23 +185,27 @@ def text_of_page(text: Any) -> str:
 
 def read_boxes(data: bytes, *, spans: Sequence[tuple[int, int, int]]) -> Answer:
     """Return the boxes of each part of the text, given as page (from 0), start and end in the text of `read_pages`."""
-    by_page: dict[int, list[int]] = defaultdict(list)
-    for index, (page, _, _) in enumerate(spans):
-        by_page[page].append(index)
     found: list[tuple[Box, ...]] = [()] * len(spans)
     with open_pdf(data) as document:
-        for number, indices in by_page.items():
-            if not 0 <= number < len(document):
-                continue
-            page = document[number]
+        for page, indices in _pages_of(document, spans):
             text = page.get_textpage()
             characters = character_numbers(text)
             for index in indices:
                 inside = [at for at in characters[slice(*spans[index][1:])] if at is not None]
                 if inside:
                     found[index] = _boxes(page, text, inside[0], inside[-1] + 1)
-            page.close()
     return found, b""
+
+
+def _pages_of(document: PdfDocument, spans: Sequence[tuple[int, int, int]]) -> Iterator[tuple[Any, list[int]]]:
+    """Open each page that parts of the text stand on, with the indices of these; a page that is not there has none."""
+    by_page: dict[int, list[int]] = defaultdict(list)
+    for index, (number, _, _) in enumerate(spans):
+        by_page[number].append(index)
+    for number in by_page.keys() & range(len(document)):
+        page = document[number]
+        yield page, by_page[number]
+        page.close()
 
 
 def character_numbers(text: Any) -> list[int | None]:
@@ -303,14 +302,9 @@ def write_without(data: bytes, *, spans: Sequence[tuple[int, int, int]]) -> Answ
     A text object that holds such a part is replaced by objects for what is left of it, in the same font and place.
     Where the page shows a picture, as a scan does, the part is covered with white.
     """
-    by_page: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for number, start, end in spans:
-        by_page[number].append((start, end))
     with open_pdf(data) as document:
-        for number, parts in by_page.items():
-            page = document[number]
-            _take_away(document, page, parts)
-            page.close()
+        for page, indices in _pages_of(document, spans):
+            _take_away(document, page, [spans[index][1:] for index in indices])
         return None, _saved(document)
 
 

@@ -32,6 +32,7 @@ from pytest_extract.cases.sources import Mistake, errors_of, parse_source, read_
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.context import Decision, NoAnswer
 from pytest_extract.core.judges import GIVE_A_JUDGE, checked_answer
+from pytest_extract.core.result_json import from_json
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError
@@ -201,9 +202,8 @@ class CachingJudge:
         if found is None:
             return None
         by = f" by {found.by}" if found.by else ""
-        return JudgeAnswer(
-            found.score, f"decided{by}: {found.reason}" if found.reason else f"decided{by} in verdicts.yaml"
-        )
+        why = f": {found.reason}" if found.reason else " in verdicts.yaml"
+        return JudgeAnswer(found.score, f"decided{by}{why}")
 
     def _stored(self, key: str, question: Question) -> Decision | None:
         """Return the stored answer if it counts; a damaged file leaves the question undecided, with the reason."""
@@ -227,12 +227,8 @@ class CachingJudge:
 
 
 def _stored_answer(body: Json) -> JudgeAnswer | Alignment:
-    answer = body["answer"]
-    if "pairs" in answer:
-        return Alignment(
-            tuple((int(gold), int(extracted)) for gold, extracted in answer["pairs"]), reason=answer["reason"]
-        )
-    return JudgeAnswer(float(answer["score"]), str(answer["reason"]))
+    answer: JudgeAnswer | Alignment = from_json(Alignment if "pairs" in body["answer"] else JudgeAnswer, body["answer"])
+    return answer
 
 
 def answer_files(folder: Path) -> list[Path]:
@@ -290,11 +286,6 @@ class Agreement(NamedTuple):
     def agreed(self) -> int:
         """Number of pairs on which both say the same."""
         return sum(comparison.agree for comparison in self.comparisons)
-
-    @property
-    def rate(self) -> float:
-        """Observed agreement, in [0, 1]."""
-        return self.agreed / len(self.comparisons)
 
     @property
     def kappa(self) -> float | None:

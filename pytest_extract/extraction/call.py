@@ -13,14 +13,14 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.arguments import NotJson, json_argument, json_output, kept_text, mapping
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.parse import IN_RESPONSE, finish_of, is_response, no_value
-from pytest_extract.core.results import DECLINED, Failure, FailureKind
+from pytest_extract.core.results import DECLINED, Failure, FailureKind, ReportedMetadata
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extraction.provider_errors import failure_kind, summary
@@ -28,8 +28,6 @@ from pytest_extract.redact import clean_message
 
 if TYPE_CHECKING:
     import asyncio
-
-    from pytest_extract.core.output_shape import ReportedMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +70,8 @@ class Extraction:
     @property
     def reported(self) -> ReportedMetadata | None:
         """Confidence and citations as they are scored; None where the extractor returned neither."""
-        if self.confidence is None and self.citations is None:
-            return None
-        from pytest_extract.core.output_shape import ReportedMetadata
-
-        return ReportedMetadata(self.confidence, self.citations)
+        reported = ReportedMetadata(self.confidence, self.citations)
+        return None if reported == ReportedMetadata() else reported
 
 
 class ProviderOutage(ExtractError):
@@ -261,10 +256,8 @@ def awaited(returned: Any, loop: BackgroundLoop | None) -> Any:
     """Return what a user's function has returned, or what it comes to: on `loop`, else on one made for this call."""
     if not inspect.isawaitable(returned):
         return returned
-    if loop is not None:
-        return loop.run(returned)
-    with closing(BackgroundLoop()) as own:
-        return own.run(returned)
+    with closing(BackgroundLoop()) if loop is None else nullcontext(loop) as used:
+        return used.run(returned)
 
 
 ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")

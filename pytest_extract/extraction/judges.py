@@ -365,14 +365,10 @@ class LlmJudge:
                 for rows, others in _cut(gold, extracted)
                 if not any(set(rows) <= set(one) and set(others) <= set(other) for one, other in met)
             ]
-            asked = [
-                replace(
-                    question,
-                    gold=[question.gold[row] for row in rows],
-                    extracted=[question.extracted[row] for row in others],
-                )
-                for rows, others in parts
-            ]
+            sides = (
+                ([question.gold[i] for i in rows], [question.extracted[j] for j in others]) for rows, others in parts
+            )
+            asked = [replace(question, gold=rows, extracted=others) for rows, others in sides]
             decisions = _side_by_side(partial(self._decide, [part]) for part in asked)
             before = len(pairs)
             for (rows, others), decision in zip(parts, decisions, strict=True):

@@ -293,7 +293,7 @@ def _failure(message: Any, extra: Mapping[str, Any], text: str, finish_reason: s
 def _finish_reason(choice: Any, message: Mapping[str, Any]) -> str | None:
     """Return why an answer ended; raises ErrorInAnswer where it, or its message, tells that the service broke down."""
     beside = getattr(choice, "provider_specific_fields", None) or {}
-    if (error := told_error(beside, message)) is not None:
+    if error := told_error(beside.get("error")) or told_error(message.get("error")):
         raise error
     # litellm makes `stop` of a reason that it does not know
     told, native = choice.finish_reason, beside.get("native_finish_reason")

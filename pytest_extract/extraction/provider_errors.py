@@ -93,15 +93,11 @@ class ErrorInAnswer(ExtractError):
         self.status_code = status if 400 <= status <= 599 else 502
 
 
-def told_error(*holders: object) -> ErrorInAnswer | None:
-    """Return the error that the first of these mappings with an `error` holds; None where all of them hold none."""
-    for holder in holders:
-        error = holder.get("error") if isinstance(holder, Mapping) else None
-        if isinstance(error, Mapping) and any(error.values()):
-            return ErrorInAnswer(error.get("message") or dict(error), error.get("code"))
-        if error and not isinstance(error, Mapping):
-            return ErrorInAnswer(error)
-    return None
+def told_error(error: object) -> ErrorInAnswer | None:
+    """Return the error that an entry `error` of an answer tells of; None where it says nothing."""
+    if isinstance(error, Mapping):
+        return ErrorInAnswer(error.get("message") or dict(error), error.get("code")) if any(error.values()) else None
+    return ErrorInAnswer(error) if error else None
 
 
 def error_in_answer(error: BaseException) -> ErrorInAnswer | UnreadableAnswer | None:

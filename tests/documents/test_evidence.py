@@ -150,21 +150,18 @@ def test_a_long_text_that_differs_in_a_word_is_nearest_to_itself_and_one_beyond_
     assert find_evidence(document, value + " more" * 5_000) is None
 
 
-class PagedDocument(Document):
-    def __init__(self, *pages):
-        super().__init__(text="\f".join(pages))
-        self.pages_given = pages
-
-    @property
-    def pages(self):
-        return self.pages_given
+def pdf_of(text):
+    """Return a PDF of which this is read."""
+    document = Document("a.pdf")
+    document.read_by(lambda _: text)
+    return document
 
 
 def test_locations_have_page_line_column_and_offsets():
-    evidence = find_evidence(PagedDocument("first page", "second\n page: 42 items"), 42)
+    evidence = find_evidence(pdf_of("first page\fsecond\n page: 42 items"), 42)
     assert evidence.locations == (TextLocation(2, 2, 8, 14, 16, "42", MatchLevel.EXACT),)
     assert str(evidence.locations[0]) == "page 2, line 2, column 8"
-    (across,) = find_evidence(PagedDocument("it begins", "here and ends"), "begins here").locations
+    (across,) = find_evidence(pdf_of("it begins\fhere and ends"), "begins here").locations
     assert (across.page, across.quote) == (1, "begins")
 
 

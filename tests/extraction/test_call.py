@@ -377,7 +377,6 @@ SCHEMA_REJECTIONS = [
     [
         (ContextWindowExceededError("x"), FailureKind.CONTEXT_LENGTH),
         (StatusError("prompt is too long: 210000 tokens > 200000 maximum"), FailureKind.CONTEXT_LENGTH),
-        (StatusError("A maximum of 100 PDF pages may be provided."), FailureKind.PAGE_LIMIT),
         (StatusError("The document has 1200 pages, which exceeds what is supported"), FailureKind.PAGE_LIMIT),
         (StatusError("Output blocked by content filtering policy"), FailureKind.REFUSAL),
         *((StatusError(text), FailureKind.SCHEMA_REJECTED) for text in SCHEMA_REJECTIONS),

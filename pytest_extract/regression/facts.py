@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
-from pytest_extract.core.stats import SAME_SCORE, Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
+from pytest_extract.core.stats import SAME_SCORE, Bounds, Runs, mcnemar, p_of_rise, tarone_count, unseen_drop_bound
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, VariantComparison
 
@@ -329,17 +329,17 @@ class _Family:
             return found
         import numpy as np
 
-        left = sorted(self.others, key=lambda member: -member.statistic.score)
-        scores = np.array([member.statistic.scores for member in left])
+        ranked = sorted(((each.statistic.scores, each) for each in self.others), key=lambda each: -each[0][0])
+        scores = np.array([lanes for lanes, _ in ranked])
         largest = np.maximum.accumulate(scores[::-1])[::-1]  # in every lane, of a member and those after it
         least = 0.0
-        for member, largest_left in zip(left, largest, strict=True):  # max-T, step-down
-            statistic = member.statistic
-            fell, at_least = statistic.score > 0, statistic.score - SAME_SCORE
+        for (lanes, member), largest_left in zip(ranked, largest, strict=True):  # max-T, step-down
+            fell, at_least = lanes[0] > 0, lanes[0] - SAME_SCORE
             luck = self.permutations.p_value(largest[0] >= at_least) if fell else 1.0
             is_open = fell and least <= level
             least = max(least, self._joint_level(open_heads, largest_left >= at_least, level)) if is_open else 1.0
-            found.append(self._result(member, self.permutations.p_value(statistic.as_large()), least * variants, luck))
+            p = self.permutations.p_value(member.statistic.as_large())
+            found.append(self._result(member, p, least * variants, luck))
         return found
 
     def bounds(self, level: float, of_worst: float) -> Bounds:
@@ -590,8 +590,6 @@ def _count_errors(variant: VariantComparison) -> ErrorRuns | None:
     rows = [(row, row.error_runs) for row in variant.cases if row.error_runs is not None]
     if not any(any(runs.before) or any(runs.after) for _, runs in rows):
         return None
-    from pytest_extract.core.stats import p_of_rise
-
     kinds = sum((Counter(row.errors) for row, _ in rows), Counter[str]())
     return ErrorRuns(
         variant=variant.label,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome, counted, pass_hat_k
-from pytest_extract.core.stats import Runs, share_upper_bound
+from pytest_extract.core.stats import Runs, p_of_rise, share_upper_bound
 from pytest_extract.core.values import ROUNDING, nearly, text_below
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import changed_digests, mean_of
@@ -166,8 +166,6 @@ def rank_variants(states: Snapshot) -> list[RankedVariant]:
 
 def _p_of_difference(one: Mapping[str, CaseState], other: Mapping[str, CaseState]) -> float:
     """Return the p-value that two variants differ on the cases that both have, with the same documents and golds."""
-    from pytest_extract.core.stats import p_of_rise
-
     shared = [(one[case], other[case]) for case in one if case in other]
     sides = [
         (was.measures[_MEASURE], now.measures[_MEASURE])

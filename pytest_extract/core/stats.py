@@ -73,9 +73,7 @@ def mcnemar(broken: int, fixed: int) -> float:
     Right only where pairs are independent (one field a case); fields of one case are not.
     Source: McNemar (1947), in its exact binomial form.
     """
-    from scipy.special import bdtrc
-
-    return float(bdtrc(broken - 1, broken + fixed, 0.5))
+    return share_p_value([1.0] * fixed + [0.0] * broken, [1.0] * (broken + fixed), 0.5)
 
 
 def tarone_count(smallest: Sequence[float], alpha: float) -> int:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.case_result import decided, pass_hat_k
+from pytest_extract.core.case_result import decided
 from pytest_extract.core.stats import (
     Permutations,
     Runs,
@@ -255,14 +255,3 @@ def test_stopping_early_never_changes_the_verdict(shape, data):
     passes, failures = sum(run[:made]), made - sum(run[:made])
     futures = {sum(run[:made]) + sum(rest) >= needed for rest in itertools.product((0, 1), repeat=of - made)}
     assert decided(passes, failures, needed, of) is (len(futures) == 1)
-
-
-def test_pass_hat_k_is_the_share_of_k_runs_that_all_pass():
-    runs = [True, True, False, True, False]
-    chosen = list(itertools.combinations(runs, 2))
-    assert pass_hat_k(3, 5, 2) == pytest.approx(sum(all(pair) for pair in chosen) / len(chosen))
-    assert pass_hat_k(3, 5, 1) == pytest.approx(0.6)
-    assert pass_hat_k(1, 5, 2) == 0.0
-    for k in (0, 6):
-        with pytest.raises(ValueError, match="needs at least"):
-            pass_hat_k(3, 5, k)

@@ -73,12 +73,7 @@ def mcnemar(broken: int, fixed: int) -> float:
     Right only where pairs are independent (one field a case); fields of one case are not.
     Source: McNemar (1947), in its exact binomial form.
     """
-    flips = broken + fixed
-    ways = more = math.comb(flips, broken)
-    for count in range(broken, flips):
-        more = more * (flips - count) // (count + 1)
-        ways += more
-    return ways / (1 << flips)
+    return share_p_value([1.0] * fixed + [0.0] * broken, [1.0] * (broken + fixed), 0.5)
 
 
 def tarone_count(smallest: Sequence[float], alpha: float) -> int:
@@ -208,11 +203,6 @@ class Statistic:
         """The sums, standardized."""
         return self.sums / self.sd if self.sd else self.sums
 
-    @property
-    def score(self) -> float:
-        """The observed sum, standardized."""
-        return float(self.sums[0]) / self.sd if self.sd else 0.0
-
     def as_large(self) -> Lanes:
         """Return the lanes whose sum is the observed one or more."""
         large: Lanes = self.sums >= self.sums[0]
@@ -248,12 +238,11 @@ class Permutations:
         statistics: Sequence[Mapping[int, Runs]],
         *,
         lanes: int | None = None,
-        seed: int = SEED,
     ) -> None:
         import numpy as np
 
         lanes = lanes or LANES
-        self._source = np.random.default_rng(seed)
+        self._source = np.random.default_rng(SEED)
         taking = {case for runs in statistics for case in runs}
         ways = math.prod(math.comb(sum(shapes[case]), shapes[case][1]) for case in taking)
         self.counted, self.smallest = ways <= lanes, 1 / ways

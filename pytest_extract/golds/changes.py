@@ -359,11 +359,7 @@ class _Vote(NamedTuple):
 
 
 def draft_gold(
-    scorer: Scorer,
-    outputs: Mapping[str, Json],
-    locate: Locate,
-    *,
-    is_exact: Callable[[Json], bool] = lambda _v: False,
+    scorer: Scorer, outputs: Mapping[str, Json], locate: Locate, *, is_exact: Callable[[Json], bool] = lambda _v: False
 ) -> Draft:
     """Return a draft from outputs by the names of what made them; at least one.
 
@@ -431,10 +427,7 @@ def _most_central(scorer: Scorer, outputs: Mapping[str, Json], locate: Locate) -
 
 
 def _votes(
-    outputs: Mapping[str, Json],
-    base: str,
-    scores: Mapping[str, Score],
-    missing_rows: Mapping[Steps, set[str]],
+    outputs: Mapping[str, Json], base: str, scores: Mapping[str, Score], missing_rows: Mapping[Steps, set[str]]
 ) -> Iterator[_Vote]:
     """Yield each field once, in the order of the base, with what every output has there."""
     if not scores:

@@ -426,10 +426,8 @@ def differing_fields(
     compared = [(result.pattern, result.passed) for result in score.leaves if result.status is not Status.SKIPPED]
     found: dict[str, OpenField] = {}
     for change in changes_of(first, second, score.record()):
-        candidates = (
-            Candidate(value=change.old, sources=(names[0],)),
-            Candidate(value=change.new, sources=(names[1],)),
-        )
+        sides = zip((change.old, change.new), names, strict=True)
+        candidates = tuple(Candidate(value=side, sources=(name,)) for side, name in sides)
         found[path_text(change.steps)] = OpenField(why=_DISAGREE, candidates=candidates)
     return found, compared
 

@@ -27,14 +27,7 @@ from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.documents.evidence import find_evidence
 from pytest_extract.errors import ExtractError
-from pytest_extract.golds.review import (
-    ACTIONS,
-    Reviewer,
-    ReviewItem,
-    gold_values,
-    read_typed,
-    row_text,
-)
+from pytest_extract.golds.review import ACTIONS, Reviewer, ReviewItem, gold_values, read_typed, row_text
 from pytest_extract.report.lines import show
 
 MOST_BODY: Final = 10_000_000

@@ -10,12 +10,12 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
-from pytest_extract.core.stats import SAME_SCORE, Bounds, Runs, mcnemar, tarone_count, unseen_drop_bound
+from pytest_extract.core.stats import SAME_SCORE, Bounds, Runs, mcnemar, p_of_rise, tarone_count, unseen_drop_bound
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, VariantComparison
 
 if TYPE_CHECKING:
-    from pytest_extract.core.stats import Lanes, Statistic
+    from pytest_extract.core.stats import Lanes, Numbers, Statistic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +126,9 @@ class TestResult:
     name: str
     drop: float
     fall: float
-    p: float
-    luck: float
-    adjusted: float
+    p: float = 1.0
+    luck: float = 1.0
+    adjusted: float = 1.0
     level: float
     doubtful: bool = False
 
@@ -259,12 +259,8 @@ def losses_of(variant: VariantComparison, suspect: Suspect, rules: Rules) -> dic
     return {case: loss for loss, _, case in sorted(losses, key=lambda each: (-each[0], -each[1], each[2]))}
 
 
-class _Member(NamedTuple):
-    """One test of a family. `drop`: mean over all its cases, those without a change too."""
-
-    suspect: Suspect
-    drop: float
-    statistic: Statistic
+_PARTS: Final = {_OVERALL: OVERALL_SHARE, _COMPLETE: (1 - OVERALL_SHARE) / 2}
+"""The parts of alpha that a family's tests have for themselves; the others share what these leave."""
 
 
 class _Family:
@@ -289,7 +285,7 @@ class _Family:
     def __init__(self, variant: VariantComparison, rules: Rules, only: Collection[Suspect] | None) -> None:
         from pytest_extract.core.stats import Permutations
 
-        self.variant, self.rules = variant.label, rules
+        self.variant = variant.label
         rows = open_cases(variant.compared)
         taking: dict[Suspect, dict[int, Runs]] = {_OVERALL: {}}
         for index, row in enumerate(rows):
@@ -302,44 +298,49 @@ class _Family:
         self.changes = sorted(-runs.loss if runs.varies else 0.0 for runs in taking[_OVERALL].values())
         shares = [(row.failed_whole[0] / row.runs[0], row.failed_whole[1] / row.runs[1]) for row in rows]
         fewer, more = (sum(before > after for before, after in shares), sum(before < after for before, after in shares))
-        self.fewer_failed_whole = mcnemar(fewer, more) <= rules.alpha
+        fewer_failed_whole = mcnemar(fewer, more) <= rules.alpha
         varying = [{index: runs for index, runs in found.items() if runs.varies} for found in taking.values()]
         self.permutations = Permutations([row.runs for row in rows], varying)
         cases = {suspect: len(found) for suspect, found in taking.items()}
         cases |= {(Subject.PATTERN, row.pattern): row.cases for row in variant.patterns}
-        members = [
-            _Member(suspect, math.fsum(runs.loss for runs in found.values()) / max(1, cases[suspect]), statistic)
-            for suspect, found, statistic in zip(taking, varying, self.permutations.statistics, strict=True)
-        ]
-        parts = {_OVERALL: OVERALL_SHARE, _COMPLETE: (1 - OVERALL_SHARE) / 2}
-        self.overall = members[0]
-        self.heads = [(each, parts[each.suspect]) for each in members if each.suspect in parts]
-        self.others = [each for each in members if each.suspect not in parts]
+        self.members: list[tuple[TestResult, Statistic]] = []  # the mean over all fields is the first
+        for suspect, found, statistic in zip(taking, varying, self.permutations.statistics, strict=True):
+            drop = fall = math.fsum(runs.loss for runs in found.values()) / max(1, cases[suspect])
+            if suspect == _COMPLETE and fewer_failed_whole:
+                fall = min(drop, self.members[0][0].drop)
+            subject, name = suspect
+            test = TestResult(
+                variant=variant.label, subject=subject, name=name, drop=drop, fall=fall, level=rules.alpha
+            )
+            self.members.append((test, statistic))
 
     def results(self, level: float, variants: int) -> list[TestResult]:
         """Return the results with the family at `level`, corrected for so many variants."""
         found: list[TestResult] = []
-        open_heads: list[tuple[_Member, float]] = []
-        for member, part in self.heads:
-            p = self.permutations.p_value(member.statistic.as_large())
-            found.append(self._result(member, p, p / part * variants, luck=p))
+        open_heads: list[tuple[Statistic, float]] = []
+        others: list[tuple[Numbers, float, TestResult]] = []
+        for test, statistic in self.members:
+            p, part = self.permutations.p_value(statistic.as_large()), _PARTS.get(test.suspect)
+            if part is None:
+                others.append((statistic.scores, p, test))
+                continue
+            found.append(replace(test, p=p, luck=p, adjusted=min(1.0, p / part * variants)))
             if p / part > level:
-                open_heads.append((member, part))
-        if not self.others:
+                open_heads.append((statistic, part))
+        if not others:
             return found
         import numpy as np
 
-        left = sorted(self.others, key=lambda member: -member.statistic.score)
-        scores = np.array([member.statistic.scores for member in left])
+        others.sort(key=lambda each: -each[0][0])
+        scores = np.array([lanes for lanes, *_ in others])
         largest = np.maximum.accumulate(scores[::-1])[::-1]  # in every lane, of a member and those after it
         least = 0.0
-        for member, largest_left in zip(left, largest, strict=True):  # max-T, step-down
-            statistic = member.statistic
-            fell, at_least = statistic.score > 0, statistic.score - SAME_SCORE
+        for (lanes, p, test), largest_left in zip(others, largest, strict=True):  # max-T, step-down
+            fell, at_least = lanes[0] > 0, lanes[0] - SAME_SCORE
             luck = self.permutations.p_value(largest[0] >= at_least) if fell else 1.0
             is_open = fell and least <= level
             least = max(least, self._joint_level(open_heads, largest_left >= at_least, level)) if is_open else 1.0
-            found.append(self._result(member, self.permutations.p_value(statistic.as_large()), least * variants, luck))
+            found.append(replace(test, p=p, luck=luck, adjusted=min(1.0, least * variants)))
         return found
 
     def bounds(self, level: float, of_worst: float) -> Bounds:
@@ -347,7 +348,7 @@ class _Family:
 
         `worst` is at a level of its own, and not less than what a case that was never seen may lose.
         """
-        permutations, overall = self.permutations, self.overall.statistic
+        permutations, (_, overall) = self.permutations, self.members[0]
         least, largest = permutations.limits(overall, permutations.most(OVERALL_SHARE * level))
         _, drop = permutations.limits(overall, permutations.most(of_worst))
         worst = unseen_drop_bound(self.changes, 1 - of_worst)
@@ -359,32 +360,18 @@ class _Family:
             worst=max(worst, drop) if math.isfinite(drop) else worst,
         )
 
-    def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: Lanes, most: float) -> float:
+    def _joint_level(self, heads: Sequence[tuple[Statistic, float]], lanes: Lanes, most: float) -> float:
         """Return the smallest level at which these lanes and those of the heads are together within the level."""
         level = self.permutations.p_value(lanes)
         while level <= most:
             together = lanes
-            for member, part in heads:
-                together = together | member.statistic.tail(self.permutations.most(part * level))
+            for statistic, part in heads:
+                together = together | statistic.tail(self.permutations.most(part * level))
             p = self.permutations.p_value(together)
             if p <= level:
                 return level
             level = p
         return 1.0
-
-    def _result(self, member: _Member, p: float, adjusted: float, luck: float) -> TestResult:
-        made_up_for = member.suspect == _COMPLETE and self.fewer_failed_whole
-        return TestResult(
-            variant=self.variant,
-            subject=member.suspect[0],
-            name=member.suspect[1],
-            drop=member.drop,
-            fall=min(member.drop, self.overall.drop) if made_up_for else member.drop,
-            p=p,
-            luck=luck,
-            adjusted=min(1.0, adjusted),
-            level=self.rules.alpha,
-        )
 
 
 _HALF: Final = 0.5
@@ -590,8 +577,6 @@ def _count_errors(variant: VariantComparison) -> ErrorRuns | None:
     rows = [(row, row.error_runs) for row in variant.cases if row.error_runs is not None]
     if not any(any(runs.before) or any(runs.after) for _, runs in rows):
         return None
-    from pytest_extract.core.stats import p_of_rise
-
     kinds = sum((Counter(row.errors) for row, _ in rows), Counter[str]())
     return ErrorRuns(
         variant=variant.label,

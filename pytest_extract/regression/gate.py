@@ -265,12 +265,7 @@ class GateDecision(Facts):
 
 
 def evaluate_gate(
-    before: Snapshot,
-    after: Snapshot,
-    rules: Rules | None = None,
-    *,
-    level: float | None = None,
-    confirm: bool = True,
+    before: Snapshot, after: Snapshot, rules: Rules | None = None, *, level: float | None = None, confirm: bool = True
 ) -> GateDecision:
     """Compare two snapshots and decide; `level` and `confirm` as in `decide`.
 

@@ -6,10 +6,11 @@ import itertools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Final
 
-from pytest_extract.core.case_result import CaseResult, Outcome, counted, pass_hat_k
-from pytest_extract.core.stats import Runs, share_upper_bound
+from pytest_extract.core.case_result import CaseResult, Outcome, counted
+from pytest_extract.core.stats import Runs, p_of_rise, share_upper_bound
 from pytest_extract.core.values import ROUNDING, nearly, text_below
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import changed_digests, mean_of
@@ -81,7 +82,7 @@ def suite_pass_hat_k(results: Iterable[CaseResult]) -> dict[int, float]:
 
     A run is a scored repeat; k goes up to the fewest that any scored case has, so that every k is over the same cases.
     Empty where nothing was scored. Repeats that stop early, once decided, bias it; `--extract-repeat` runs them all.
-    Source: tau-bench (Yao et al. 2024), section 5.
+    Source: tau-bench (Yao et al. 2024), section 5: of a case, C(passes, k) / C(runs, k) is the unbiased estimate.
     """
     counts: list[tuple[int, int]] = []
     for result in results:
@@ -89,7 +90,7 @@ def suite_pass_hat_k(results: Iterable[CaseResult]) -> dict[int, float]:
         if scored:
             counts.append((scored.count(Outcome.PASSED), len(scored)))
     most = min((of for _passes, of in counts), default=0)
-    return {k: sum(pass_hat_k(passes, of, k) for passes, of in counts) / len(counts) for k in range(1, most + 1)}
+    return {k: sum(comb(passes, k) / comb(of, k) for passes, of in counts) / len(counts) for k in range(1, most + 1)}
 
 
 def flaky_fields(results: Iterable[CaseResult]) -> list[tuple[CaseKey, str, FailingField]]:
@@ -166,8 +167,6 @@ def rank_variants(states: Snapshot) -> list[RankedVariant]:
 
 def _p_of_difference(one: Mapping[str, CaseState], other: Mapping[str, CaseState]) -> float:
     """Return the p-value that two variants differ on the cases that both have, with the same documents and golds."""
-    from pytest_extract.core.stats import p_of_rise
-
     shared = [(one[case], other[case]) for case in one if case in other]
     sides = [
         (was.measures[_MEASURE], now.measures[_MEASURE])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
@@ -43,14 +44,7 @@ def answer(run, monkeypatch):
     """Review in the terminal, with what is typed, line by line."""
 
     def answer(*lines, args=""):
-        typed = iter(lines)
-
-        def read(_prompt):
-            for line in typed:
-                return line
-            raise EOFError
-
-        monkeypatch.setattr("builtins.input", read)
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
         return run(f"review --terminal --by Ada {args}")
 
     return answer

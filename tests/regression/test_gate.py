@@ -150,11 +150,6 @@ def test_a_variant_that_is_gone_is_none_that_the_run_is_compared_with():
     assert comparison_title(found, is_gate=False) == "this run compared with its baseline"
 
 
-def test_a_fall_as_luck_gives_it_is_no_fall():
-    before, after = simulated(random.Random(3), cases=60, fields=20, chances=(steady(0.9),) * 2)
-    assert evaluate_gate(before, after).answer is PASS
-
-
 @pytest.mark.parametrize(
     ("of_the_others", "told"), [("invoice.md", ", better in 0, all with credit.md"), ("credit.md", ", better in 0 (p ")]
 )
@@ -533,13 +528,9 @@ def test_a_case_of_many_wrong_fields_is_paired_in_linear_time():
 
 
 def test_outputs_of_other_code_are_no_evidence_for_pass(pytester):
-    pytester.makeconftest("""
-        import pytest
-
-        @pytest.fixture
-        def extractor():
-            return lambda document: {"a": document.text}
-    """)
+    pytester.makeconftest(
+        "import pytest\n@pytest.fixture\ndef extractor(): return lambda document: {'a': document.text}\n"
+    )
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     cases = [{"id": f"c{number}", "text": f"t{number}", "gold": {"a": f"t{number}"}} for number in range(3)]
     (pytester.path / "all.extract.yaml").write_text(json.dumps({"defaults": {"schema": schema}, "cases": cases}))
@@ -551,12 +542,3 @@ def test_outputs_of_other_code_are_no_evidence_for_pass(pytester):
     told = pytester.runpytest(*gate)
     told.stdout.fnmatch_lines(["UNDECIDED. *; 3 cases replayed outputs of other code than today's*"])
     pytester.runpytest(*gate, "--extract-other-code=allow").stdout.fnmatch_lines(["PASS. *"])
-
-
-def test_a_run_of_drafts_alone_writes_no_baseline(pytester):
-    pytester.makeconftest("import pytest\n@pytest.fixture\ndef extractor(): return lambda: {'a': 'x'}\n")
-    case = {"text": "x", "schema": {"type": "object", "properties": {"a": {"type": "string"}}}, "gold": "g.json"}
-    (pytester.path / "one.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
-    pytester.runpytest("--extract-update-gold=new")
-    told = pytester.runpytest("--extract-baseline=b.json", "--extract-update-baseline", "--extract-force")
-    told.stdout.fnmatch_lines(["baseline not written: the gold is an unreviewed draft: pytest-extract review*"])

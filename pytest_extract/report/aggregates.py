@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -375,7 +375,7 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
     return listed(named)
 
 
-def unknown_tag_notes(results: Sequence[CaseResult], by: Sequence[str]) -> list[str]:
+def unknown_tag_notes(results: Collection[CaseResult], by: Sequence[str]) -> list[str]:
     """Say which of the tags among `by` no case has, and which is meant."""
     known = known_tags(results)
     names = [*known, *DIMENSIONS]

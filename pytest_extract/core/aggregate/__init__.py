@@ -632,7 +632,7 @@ class RunAggregate(NamedTuple):
     fields: Mapping[str, FieldCounts]
 
 
-def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
+def aggregate(results: Collection[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
     """Aggregate the results of one variant."""
     rows = case_rows(results)
     published, weights = published_columns([row.measures for row in rows]), [row.weight for row in rows]

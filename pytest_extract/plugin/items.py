@@ -234,8 +234,6 @@ class ExtractItem(pytest.Item):
                 evidence = value_locations(result, self.case.document)
             # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.
             return CaseRepr(lambda: load_result(line), evidence, crash_of(self.location, result), self.config)
-        if isinstance(excinfo.value, ExtractError):
-            return self._told(str(excinfo.value), "ERROR: " if self.result is not None else "")
         return super().repr_failure(excinfo, style or ("long" if traceback_style == "auto" else traceback_style))
 
     def _told(self, text: str, heading: str = "") -> FramedRepr:
@@ -244,9 +242,9 @@ class ExtractItem(pytest.Item):
         return FramedRepr(heading + text, crash=crash)
 
     def _repr_failure_py(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> TerminalRepr:
-        """Show an error of a case's set-up as one message: pytest calls this, not `repr_failure`, for a set-up."""
+        """Show an error of ours as one message: pytest calls this, not `repr_failure`, for a set-up."""
         if isinstance(excinfo.value, ExtractError):
-            return self._told(str(excinfo.value))
+            return self._told(str(excinfo.value), "ERROR: " if self.result is not None else "")
         shown = super()._repr_failure_py(excinfo, style)
         if isinstance(shown, FixtureLookupErrorRepr):
             # The trace to a missing fixture begins at the case, where pytest takes ours for the function of a test.
@@ -307,11 +305,10 @@ class CaseFailed(Exception):
 
 def short_reason(result: CaseResult) -> str:
     """Return a line for short summaries: the first bound missed, or the error."""
-    if result.outcome is Outcome.ERROR:
+    if result.outcome is Outcome.ERROR or not result.breaches:
         return safe_prose(result.why or "no reason given")
-    first = safe_prose(result.breaches[0].message) if result.breaches else safe_prose(result.why or "")
-    more = f" (and {len(result.breaches) - 1} more)" if len(result.breaches) > 1 else ""
-    return first + more
+    first, *others = result.breaches
+    return safe_prose(first.message) + (f" (and {len(others)} more)" if others else "")
 
 
 def crash_of(location: tuple[str, int | None, str], result: CaseResult) -> ReprFileLocation:

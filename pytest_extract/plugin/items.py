@@ -25,7 +25,7 @@ from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spendin
 from pytest_extract.core.words import listed, plural
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.project import ItemFixtures, RunWith, check_not_parametrized, has_fixture
+from pytest_extract.plugin.project import ItemFixtures, check_not_parametrized, has_fixture
 from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, find_secrets_of_process, held_by
 from pytest_extract.report.lines import Line, Style, printed, safe_controls, safe_prose
 from pytest_extract.report.summary import Forecast
@@ -115,17 +115,12 @@ class ExtractItem(pytest.Item):
     @cached_property
     def _fixtureinfo(self) -> Any:
         """Look up autouse fixtures, those of `usefixtures`, and the ones that a case itself needs."""
-        return self.runner.fixtures.info_for(self, self._run_with)
+        return self.runner.fixtures.info_for(self)
 
     @cached_property
     def fixturenames(self) -> list[str]:
         """Names of the fixtures that the set-up makes: a replayed case needs no extractor until a call is needed."""
-        return self.runner.fixtures.names_to_set_up(self, self._run_with)
-
-    @property
-    def _run_with(self) -> RunWith:
-        prompt = self.case.prompt if self.runner.settings.prompt else None
-        return RunWith(self.variant, None if prompt is None else prompt.path)
+        return self.runner.fixtures.names_to_set_up(self)
 
     def _initrequest(self) -> None:
         self.funcargs = {}

@@ -25,7 +25,7 @@ from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spendin
 from pytest_extract.core.words import listed, plural
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.project import ItemFixtures, RunWith, check_not_parametrized, has_fixture
+from pytest_extract.plugin.project import ItemFixtures, check_not_parametrized, has_fixture
 from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, find_secrets_of_process, held_by
 from pytest_extract.report.lines import Line, Style, printed, safe_controls, safe_prose
 from pytest_extract.report.summary import Forecast
@@ -115,17 +115,12 @@ class ExtractItem(pytest.Item):
     @cached_property
     def _fixtureinfo(self) -> Any:
         """Look up autouse fixtures, those of `usefixtures`, and the ones that a case itself needs."""
-        return self.runner.fixtures.info_for(self, self._run_with)
+        return self.runner.fixtures.info_for(self)
 
     @cached_property
     def fixturenames(self) -> list[str]:
         """Names of the fixtures that the set-up makes: a replayed case needs no extractor until a call is needed."""
-        return self.runner.fixtures.names_to_set_up(self, self._run_with)
-
-    @property
-    def _run_with(self) -> RunWith:
-        prompt = self.case.prompt if self.runner.settings.prompt else None
-        return RunWith(self.variant, None if prompt is None else prompt.path)
+        return self.runner.fixtures.names_to_set_up(self)
 
     def _initrequest(self) -> None:
         self.funcargs = {}
@@ -234,8 +229,6 @@ class ExtractItem(pytest.Item):
                 evidence = value_locations(result, self.case.document)
             # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.
             return CaseRepr(lambda: load_result(line), evidence, crash_of(self.location, result), self.config)
-        if isinstance(excinfo.value, ExtractError):
-            return self._told(str(excinfo.value), "ERROR: " if self.result is not None else "")
         return super().repr_failure(excinfo, style or ("long" if traceback_style == "auto" else traceback_style))
 
     def _told(self, text: str, heading: str = "") -> FramedRepr:
@@ -244,9 +237,9 @@ class ExtractItem(pytest.Item):
         return FramedRepr(heading + text, crash=crash)
 
     def _repr_failure_py(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> TerminalRepr:
-        """Show an error of a case's set-up as one message: pytest calls this, not `repr_failure`, for a set-up."""
+        """Show an error of ours as one message: pytest calls this, not `repr_failure`, for a set-up."""
         if isinstance(excinfo.value, ExtractError):
-            return self._told(str(excinfo.value))
+            return self._told(str(excinfo.value), "ERROR: " if self.result is not None else "")
         shown = super()._repr_failure_py(excinfo, style)
         if isinstance(shown, FixtureLookupErrorRepr):
             # The trace to a missing fixture begins at the case, where pytest takes ours for the function of a test.
@@ -307,11 +300,10 @@ class CaseFailed(Exception):
 
 def short_reason(result: CaseResult) -> str:
     """Return a line for short summaries: the first bound missed, or the error."""
-    if result.outcome is Outcome.ERROR:
+    if result.outcome is Outcome.ERROR or not result.breaches:
         return safe_prose(result.why or "no reason given")
-    first = safe_prose(result.breaches[0].message) if result.breaches else safe_prose(result.why or "")
-    more = f" (and {len(result.breaches) - 1} more)" if len(result.breaches) > 1 else ""
-    return first + more
+    first, *others = result.breaches
+    return safe_prose(first.message) + (f" (and {len(others)} more)" if others else "")
 
 
 def crash_of(location: tuple[str, int | None, str], result: CaseResult) -> ReprFileLocation:

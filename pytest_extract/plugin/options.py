@@ -367,9 +367,8 @@ class Settings:
     @property
     def opens_files(self) -> bool:
         """Whether the session reads or checks files before the first case."""
-        asked = (self.from_results, self.baseline, self.base_ref, self.changed)
-        writes = self.report or self.update_baseline or self.record not in {"off", "none"}
-        return any(each is not None for each in asked) or bool(writes) or self.gate == "regression"
+        asked = (self.from_results, self.baseline, self.update_baseline, self.base_ref, self.changed, self.report)
+        return any(asked) or self.record not in {"off", "none"} or self.gate == "regression"
 
 
 _FIRST: Final = {"model": "run", "record": "record and replay", "gate": "gate", "report": "report"}

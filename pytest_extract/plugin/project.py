@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 
 from pytest_extract.cases.schemas import SchemaCache
-from pytest_extract.core.case_result import Variant
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError
@@ -30,13 +29,6 @@ _NAMED = "pytest_extract.plugin.named_extractors"
 """The plugin whose extractor comes before those of all conftests."""
 
 
-class RunWith(NamedTuple):
-    """What an item runs with: its variant, and the file of a prompt from the command line (as the revision has it)."""
-
-    variant: Variant
-    prompt: Path | None
-
-
 class ItemFixtures:
     """The fixtures of all items of a session: those that depend on the variant of an item are copies of its own.
 
@@ -45,32 +37,34 @@ class ItemFixtures:
     depend, directly or through other fixtures, on `extract_model` or `extract_prompt`: a session-scoped extractor is
     made once per variant and prompt file and kept.
 
-    `is_plain`: the run has one variant, whose items share pytest's own fixture definitions with tests.
+    `is_plain`: the run has one variant, whose items share pytest's own fixture definitions with tests. `has_prompts`:
+    the prompts of cases are those of the command line (as a revision has them), which `extract_prompt` gives.
     `extractor_on_demand`: the extractor may never be called, so the set-up of an item does not make it.
     """
 
-    def __init__(self, *, is_plain: bool, extractor_on_demand: bool) -> None:
+    def __init__(self, *, is_plain: bool, has_prompts: bool, extractor_on_demand: bool) -> None:
         self._is_plain = is_plain
+        self._has_prompts = has_prompts
         self._extractor_on_demand = extractor_on_demand
         self._infos: dict[tuple[object, ...], Any] = {}
-        self._copies: dict[tuple[int, RunWith], tuple[Any, Any]] = {}
+        self._copies: dict[tuple[object, ...], Any] = {}
 
-    def info_for(self, item: pytest.Item, run_with: RunWith) -> Any:
+    def info_for(self, item: Any) -> Any:
         """Return pytest's `FuncFixtureInfo` for an item; items of one folder and set of marks share it if run alike.
 
         pytest looks fixtures up by folder: a case file cannot define any.
         """
-        used = tuple(mark.args for mark in item.iter_markers("usefixtures"))
-        key = (item.parent and item.parent.parent, used, run_with)
+        variant, used = item.variant, tuple(mark.args for mark in item.iter_markers("usefixtures"))
+        prompt = item.case.prompt.path if self._has_prompts and item.case.prompt is not None else None
+        key = (item.parent and item.parent.parent, used, variant, prompt)
         if key not in self._infos:
             names = (*_OF_VARIANT, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
             info = _fixture_info(item, names)
             named = [each for each in info.name2fixturedefs.get(EXTRACTOR, ()) if each.func.__module__ == _NAMED]
             if named:
                 info = dataclasses.replace(info, name2fixturedefs={**info.name2fixturedefs, EXTRACTOR: tuple(named)})
-            variant = run_with.variant
             if not self._is_plain or variant.param is not None:
-                values: dict[str, Any] = {MODEL: variant.model, PROMPT: run_with.prompt}
+                values: dict[str, Any] = {MODEL: variant.model, PROMPT: prompt}
                 if variant.mode is not None:
                     values[MODE] = variant.mode
                 definitions: Mapping[str, Sequence[Any]] = info.name2fixturedefs
@@ -78,23 +72,25 @@ class ItemFixtures:
                 if variant.param is not None:
                     values[EXTRACTOR] = extractor_params(definitions[EXTRACTOR])[variant.param].values[0]
                 own = {
-                    name: tuple(self._copy(each, run_with, values) for each in known) if name in dependent else known
+                    name: tuple(self._copy(each, (variant, prompt), values) for each in known)
+                    if name in dependent
+                    else known
                     for name, known in definitions.items()
                 }
                 info = dataclasses.replace(info, name2fixturedefs=own)
             self._infos[key] = info
         return self._infos[key]
 
-    def names_to_set_up(self, item: pytest.Item, run_with: RunWith) -> list[str]:
+    def names_to_set_up(self, item: Any) -> list[str]:
         """Return the names of the fixtures that the item's set-up makes.
 
         Those of the variant are made where another fixture asks for them: a fixture costs each item 0.04 ms.
         """
-        info = _fixture_info(item, ()) if self._extractor_on_demand else self.info_for(item, run_with)
+        info = _fixture_info(item, ()) if self._extractor_on_demand else self.info_for(item)
         return [name for name in info.names_closure if name not in _OF_VARIANT]
 
-    def _copy(self, definition: Any, run_with: RunWith, values: Mapping[str, Any]) -> Any:
-        key = (id(definition), run_with)
+    def _copy(self, definition: Any, of: tuple[object, ...], values: Mapping[str, Any]) -> Any:
+        key = (definition, *of)
         if key not in self._copies:
             own = copy.copy(definition)
             own.cached_result = None
@@ -111,9 +107,8 @@ class ItemFixtures:
                     return type(own).execute(own, request)
 
                 own.execute = execute
-            # The original is kept beside its copy: its id() must not be given to another object.
-            self._copies[key] = (definition, own)
-        return self._copies[key][1]
+            self._copies[key] = own
+        return self._copies[key]
 
 
 def parametrized(definitions: Sequence[Any]) -> Any:

@@ -6,7 +6,7 @@ controller, which collects the files of these cases once the workers have ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +96,7 @@ def gate_decision(config: pytest.Config, run_results: RunResults, *, level: floa
     return None if base is None else evaluate_base(results, base, rules, level=level, confirm=advise)
 
 
-def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
+def evidence(run_results: RunResults, rules: Rules) -> Collection[CaseResult]:
     """Return the results that the gate counts: those of drafts only where a rule allows them."""
     if rules.allow_drafts or DRAFTS not in run_results.totals.remarks:
         return run_results.results

@@ -6,12 +6,12 @@ import os
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TextIO, overload
+from typing import Any, Final, TextIO
 
 import pytest
 from _pytest._code.code import ExceptionRepr
@@ -36,7 +36,7 @@ def unpacked(packed: bytes) -> CaseResult:
     return load_result(zlib.decompress(packed).decode("ascii"))
 
 
-class ResultStore(Sequence[CaseResult]):
+class ResultStore(Collection[CaseResult]):
     """All results so far, packed, in the order in which their cases first ended; each is read back on access.
 
     A loop holds one result at a time, but for the first of a run. A case's later result replaces the earlier one.
@@ -66,13 +66,8 @@ class ResultStore(Sequence[CaseResult]):
     def __iter__(self) -> Iterator[CaseResult]:
         return map(self._load, self._packed)
 
-    @overload
-    def __getitem__(self, index: int) -> CaseResult: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[CaseResult]: ...
-    def __getitem__(self, index: int | slice) -> CaseResult | Sequence[CaseResult]:
-        found = [*self._packed][index]
-        return self._load(found) if isinstance(found, str) else [*map(self._load, found)]
+    def __contains__(self, result: object) -> bool:
+        return any(each == result for each in self)
 
 
 _RESULTS = pytest.StashKey["RunResults"]()

@@ -356,7 +356,9 @@ class ExtractSession:
         self._prompts = dict(zip(names, settings.prompt, strict=True))
         self.variants = self._variants()
         may_replay = service.replays_only or settings.record in {"once", "new"} or settings.changed is not None
-        self.fixtures = ItemFixtures(is_plain=len(self.variants) == 1, extractor_on_demand=may_replay)
+        self.fixtures = ItemFixtures(
+            is_plain=len(self.variants) == 1, has_prompts=bool(settings.prompt), extractor_on_demand=may_replay
+        )
         self.gold_writer: GoldWriter | None = None
         if settings.writes_golds is not None:
             from pytest_extract.plugin.update_gold import GoldWriter  # brings drafts, evidence and reviews along

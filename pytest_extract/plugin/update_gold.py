@@ -86,14 +86,6 @@ class GoldChange(NamedTuple):
         return replace(result, outcome=outcome, breaches=breaches, why=result.why or message)
 
 
-class _WrittenGold(NamedTuple):
-    """The value written to a gold in this run, the case that it comes from, and whether the file changed."""
-
-    text: str
-    nodeid: str
-    changed: bool
-
-
 class GoldWriter:
     """Writes the golds of a run; cases that share one do not overwrite each other's values.
 
@@ -109,7 +101,7 @@ class GoldWriter:
     def __init__(self, mode: UpdateMode, *, force: bool = False) -> None:
         self._mode = mode
         self._force = force
-        self._written: dict[tuple[str, Steps, int], _WrittenGold] = {}
+        self._written: dict[tuple[str, Steps, int], tuple[str, str]] = {}  # the value, and the case that gave it first
         self._outputs: dict[Path, tuple[Case, dict[str, Json]]] = {}
         self.changes: dict[str, GoldChange] = {}
 
@@ -169,25 +161,22 @@ class GoldWriter:
             return GoldChange("kept", refusal)
         place = os.path.realpath(case.gold_path), case.gold_steps, case.gold_line
         text = canonical_json(proposal.value)
-        before = self._written.get(place, _WrittenGold(text, nodeid, changed=False))
-        if before.text != text and before.nodeid != nodeid:
-            return GoldChange(
-                "kept", f"its gold is that of {before.nodeid} too, which gave another value; give each its own"
-            )
+        before, first = self._written.get(place, (text, nodeid))
+        if before != text and first != nodeid:
+            return GoldChange("kept", f"its gold is that of {first} too, which gave another value; give each its own")
         try:
             changed = update_gold(case, proposal.value, proposal.removed)
-            is_first = changed and place not in self._written  # a rerun removes the same rows of the gold as collected
-            if is_first and proposal.removed:
+            # A rerun removes the same rows of the gold as collected.
+            if proposal.removed and changed and place not in self._written:
                 sharing = [case, *(other for other in cases if same_gold(other, case))]
                 for *array, index in proposal.removed:
                     follow_row(sharing, MovedRow(tuple(array), int(index), None))
         except ExtractError as error:
             return GoldChange("kept", str(error))
-        # A rerun of the case finds what it wrote before: what it changed is what differs from the gold as collected.
-        changed = changed or (before.changed and before.nodeid == nodeid)
-        self._written[place] = _WrittenGold(text, before.nodeid, changed=changed or before.changed)
-        kind: GoldChangeKind = "updated" if changed and proposal.edits else "unchanged"
-        edits = proposal.edits if kind == "updated" else ()
+        self._written[place] = text, first
+        # Also where a rerun of the case finds what it wrote before: what differs from the gold as collected.
+        edits = proposal.edits if first == nodeid else ()
+        kind: GoldChangeKind = "updated" if edits else "unchanged"
         return GoldChange(kind, "", str(case.gold_path), case.gold_steps, case.gold_line, edits, proposal.kept)
 
     def _collect(self, case: Case, result: CaseResult, usable: Sequence[Attempt], owned: Owned | None) -> GoldChange:

@@ -9,7 +9,7 @@ import json
 import math
 import statistics
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -296,7 +296,7 @@ def in_ci(environment: Mapping[str, str]) -> bool:
     return any(environment.get(name, "").lower() not in _OFF for name in CI)
 
 
-def refusal(results: Sequence[CaseResult], *, completed: bool) -> str | None:
+def refusal(results: Collection[CaseResult], *, completed: bool) -> str | None:
     """Return why these results must not become the baseline, or None.
 
     `completed`: every selected case had its turn (not interrupted, no `-x`, no worker lost).
@@ -314,7 +314,7 @@ def refusal(results: Sequence[CaseResult], *, completed: bool) -> str | None:
 
 
 def update_baseline(
-    path: Path, results: Sequence[CaseResult], *, gone: Iterable[str] = (), keep_runs: int | None = None
+    path: Path, results: Collection[CaseResult], *, gone: Iterable[str] = (), keep_runs: int | None = None
 ) -> Baseline:
     """Write the results into the baseline at `path` and return it; cases that were not selected keep their entry.
 

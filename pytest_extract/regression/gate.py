@@ -277,7 +277,7 @@ def evaluate_gate(
 
 
 def evaluate_base(
-    results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None, confirm: bool = True
+    results: Collection[CaseResult], base: str, rules: Rules, *, level: float | None = None, confirm: bool = True
 ) -> GateDecision:
     """Compare every other variant of a run with its variant `base`, and decide once: `alpha` holds for all together."""
     states = counted_states(snapshot(results))

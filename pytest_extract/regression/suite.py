@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import comb
 from typing import Final
@@ -66,7 +66,7 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
     return sorted(found, key=lambda each: not each[0])
 
 
-def _complete_rows(results: Sequence[CaseResult], bound: float, label: str) -> tuple[bool, str]:
+def _complete_rows(results: Collection[CaseResult], bound: float, label: str) -> tuple[bool, str]:
     from pytest_extract.core.aggregate.slices import list_recalls
 
     edges = [(each.edge.at, each.pattern) for each in list_recalls(results) if each.edge is not None]

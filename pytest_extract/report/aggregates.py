@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -380,7 +380,7 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
     return listed(named)
 
 
-def unknown_tag_notes(results: Sequence[CaseResult], by: Sequence[str]) -> list[str]:
+def unknown_tag_notes(results: Collection[CaseResult], by: Sequence[str]) -> list[str]:
     """Say which of the tags among `by` no case has, and which is meant."""
     known = dict.fromkeys(name for result in results for name in result.tags)
     tags = dict.fromkeys(name.removeprefix(TAG) for name in by if name not in DIMENSIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import zip_longest
@@ -62,7 +62,7 @@ class RunReport:
     service has the repository in; paths of annotations are relative to it.
     """
 
-    results: Sequence[CaseResult]
+    results: Collection[CaseResult]
     gate: Gate = "case"
     inconclusive: str | None = None
     judged: GateDecision | None = None
@@ -467,7 +467,7 @@ def rates_text(change: FieldChange) -> str:
     return f"{percent(change.before)} -> {percent(change.after)} of the runs"
 
 
-def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[Line]:
+def repeat_lines(results: Collection[CaseResult], *, verbosity: int = 0) -> list[Line]:
     """Show pass^k and flaky fields of the repeats of a run; nothing if no case was run twice."""
     rates, fields = suite_pass_hat_k(results), flaky_fields(results)
     if max(rates, default=0) < 2 and not fields:

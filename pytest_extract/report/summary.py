@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import fsum
@@ -297,7 +297,7 @@ _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
 
 
 def summary_lines(
-    results: Sequence[CaseResult],
+    results: Collection[CaseResult],
     *,
     totals: RunTotals | None = None,
     judge: Spending | None = None,

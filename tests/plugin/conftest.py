@@ -16,19 +16,11 @@ from tests.loaded import call_model_once, load_everything
 
 load_everything()
 
+ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}
+ITEMS = {"type": "array", "items": ITEM}
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {
-        "vendor": {"type": "string"},
-        "total": {"type": "number"},
-        "items": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"name": {"type": "string"}, "price": {"type": "number"}},
-            },
-        },
-    },
+    "properties": {"vendor": {"type": "string"}, "total": {"type": "number"}, "items": ITEMS},
     "required": ["vendor", "total"],
 }
 GOLD: dict[str, Any] = {
@@ -45,19 +37,22 @@ def extractor():
         return document.text
     return extract
 """
-EXTRACTOR = """
-import json, os, pathlib, threading, time, pytest
+FIXTURE = """
+import json, os, pathlib, signal, threading, time, pytest
 from pytest_extract import Extraction
 
 HERE = pathlib.Path(__file__).parent
 
 @pytest.fixture{fixture}
 def extractor({needs}):
-    def extract({arguments}):
-        with (HERE / "calls").open("a") as log:
-            log.write("x")
-        {body}
-    return extract
+{body}
+"""
+EXTRACTOR = """
+def extract({arguments}):
+    with (HERE / "calls").open("a") as log:
+        log.write("x")
+{body}
+return extract
 """
 GREEN, RED, STOPPED = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED
 plain_and_workers = pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["plain", "n1"])
@@ -135,13 +130,23 @@ def echo(write_files):
 
 
 @pytest.fixture
-def write_extractor(write_files):
+def write_fixture(write_files):
+    """Write a conftest.py whose fixture `extractor` has this body."""
+
+    def write(body, needs="", fixture="(scope='session')", folder="."):
+        lines = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+        write_files({f"{folder}/conftest.py": FIXTURE.format(body=lines, needs=needs, fixture=fixture)})
+
+    return write
+
+
+@pytest.fixture
+def write_extractor(write_fixture):
     """Write a conftest.py whose extractor has this body and appends to the file `calls`."""
 
-    def write(body, arguments="document", needs="", fixture="(scope='session')", folder="."):
-        lines = textwrap.indent(textwrap.dedent(body), " " * 8).strip()
-        text = EXTRACTOR.format(body=lines, arguments=arguments, needs=needs, fixture=fixture)
-        write_files({f"{folder}/conftest.py": text})
+    def write(body, arguments="document", **keys):
+        lines = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+        write_fixture(EXTRACTOR.format(body=lines, arguments=arguments), **keys)
 
     return write
 

@@ -110,17 +110,9 @@ def test_a_schema_that_cannot_be_strict_is_told_before_the_first_call(write_case
     assert llm_server.requests == []
 
 
-def test_a_fixture_that_hands_mode_and_model_on_is_told_as_early(pytester, write_case, run, llm_server):
-    pytester.makeconftest(
-        """
-        import pytest
-        from pytest_extract import LitellmExtractor
-
-        @pytest.fixture(scope="session")
-        def extractor(extract_model, extract_mode):
-            return LitellmExtractor(model=extract_model, mode=extract_mode)
-        """
-    )
+def test_a_fixture_that_hands_mode_and_model_on_is_told_as_early(write_case, write_fixture, run, llm_server):
+    body = "import pytest_extract\nreturn pytest_extract.LitellmExtractor(model=extract_model, mode=extract_mode)"
+    write_fixture(body, "extract_model, extract_mode")
     write_case("a", schema={"type": "object"}, gold={"vendor": "ACME"})
     strict = "*at /: an object with any keys: no strict schema says that*"
     refused(run(ASKED, "--extract-mode=structured"), strict)

@@ -41,20 +41,16 @@ def test_tb_styles(write_case, run, echo, args, diff, crash_lines):
 
 
 @plain_and_workers
-def test_colours(write_case, run, echo, workers):
+def test_colours(write_case, run, echo, monkeypatch, workers):
     write_case("acme", BAD)
+    assert "\x1b" not in run("--color=no", *workers).stdout.str()
     text = run("--color=yes", *workers).stdout.str()
     assert "\x1b[31mpass_rate 0.667 is below 1, by 0.333: 2 of 3 fields passed\x1b[0m" in text
     assert '\x1b[32m"ACME GmbH"\x1b[0m' in text
     assert "\x1b[1m\x1b[36m[H→h]\x1b[0m" in text or "\x1b[36m\x1b[1m[H→h]\x1b[0m" in text
-
-
-def test_no_colours(write_case, run, echo, monkeypatch):
-    write_case("acme", BAD)
-    assert "\x1b" not in run("--color=no").stdout.str()
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b" not in run().stdout.str()
+    assert "\x1b" not in run(*workers).stdout.str()
 
 
 def test_the_width_of_the_terminal_is_kept(write_case, run, echo, monkeypatch):

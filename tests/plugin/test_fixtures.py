@@ -12,18 +12,9 @@ from tests.plugin.conftest import GOLD, GREEN, SCHEMA, results, text_of
 @pytest.mark.parametrize(
     ("scope", "times"), [("function", 3), ("class", 3), ("module", 2), ("package", 1), ("session", 1)]
 )
-def test_any_scope_works_and_is_set_up_as_often_as_it_says(pytester, write_case, write_suite, run, scope, times):
-    pytester.makeconftest(
-        f"""
-        import pytest
-
-        @pytest.fixture(scope={scope!r})
-        def extractor():
-            print("\\nset up")
-            yield lambda document: document.text
-            print("\\ntorn down")
-        """
-    )
+def test_any_scope_works_and_is_set_up_as_often_as_it_says(write_case, write_suite, write_fixture, run, scope, times):
+    body = "print('\\nset up'); yield lambda document: document.text; print('\\ntorn down')"
+    write_fixture(body, fixture=f"(scope={scope!r})")
     write_suite([{}, {}], text=json.dumps(GOLD), schema=SCHEMA, gold=GOLD)
     write_case("below/c")
     result = run("-s", passed=3)
@@ -116,8 +107,8 @@ def test_without_an_extractor_one_error_says_what_to_write(write_case, run):
     result.stdout.no_fnmatch_line("*raise ConfigError*")
 
 
-def test_a_failing_fixture_is_an_error_of_its_cases(pytester, write_case, run):
-    pytester.makeconftest("import pytest\n@pytest.fixture\ndef extractor():\n    raise RuntimeError('no key')")
+def test_a_failing_fixture_is_an_error_of_its_cases(pytester, write_case, write_fixture, run):
+    write_fixture("raise RuntimeError('no key')", fixture="")
     write_case("acme")
     result = run("--extract-report=r.jsonl", errors=1, lines=["*raise RuntimeError('no key')*", "1 case: 1 error"])
     for frames in ("*_pytest?fixtures.py*", "*pluggy?_callers.py*"):
@@ -144,18 +135,8 @@ def test_a_raising_extractor_breaks_its_case_only(write_case, write_extractor, a
 
 
 @pytest.mark.parametrize("style", ["auto", "short", "native", "line", "no"])
-def test_a_raising_coroutine_shows_the_user_s_frames_as_tb_says(pytester, write_case, run, style):
-    pytester.makeconftest(
-        """
-        import pytest
-
-        @pytest.fixture
-        def extractor():
-            async def extract(document):
-                raise ValueError("late")
-            return extract
-        """
-    )
+def test_a_raising_coroutine_shows_the_user_s_frames_as_tb_says(write_case, write_fixture, run, style):
+    write_fixture('async def extract(document):\n    raise ValueError("late")\nreturn extract')
     write_case("acme")
     text = run(f"--tb={style}", lines=["ERROR acme.extract.yaml::acme - ValueError: late"]).stdout.str()
     assert ('raise ValueError("late")' in text) == (style not in {"line", "no"})
@@ -200,14 +181,10 @@ def test_params_that_make_no_variants_say_what_to_do_instead(
     run(option, errors=1, lines=[f"the fixture '{name}' has params, and a case is not run once for each: *"])
 
 
-PARAMS = """
-import pytest
-
-@pytest.fixture(params=["regex", {"llm": 1}, 3], ids=%s, scope="session")
-def extractor(request):
-    print("made", request.param)
-    yield lambda document: {"vendor": "ACME GmbH" if request.param == "regex" else "ACNE", "total": request.param}
-    print("closed", request.param)
+GIVES_ITS_PARAM = """
+print("made", request.param)
+yield lambda document: {"vendor": "ACME GmbH" if request.param == "regex" else "ACNE", "total": request.param}
+print("closed", request.param)
 """
 
 
@@ -219,8 +196,8 @@ def extractor(request):
         ("lambda value: 'llm' if isinstance(value, dict) else None", ["regex", "llm", "3"], "-n0"),
     ],
 )
-def test_params_of_the_extractor_are_variants(pytester, write_case, run, ids, names, workers):
-    pytester.makeconftest(PARAMS % ids)
+def test_params_of_the_extractor_are_variants(pytester, write_case, write_fixture, run, ids, names, workers):
+    write_fixture(GIVES_ITS_PARAM, "request", f"(params=['regex', {{'llm': 1}}, 3], ids={ids}, scope='session')")
     for name in ("acme", "born"):
         write_case(name)
     result = run(workers, "--extract-record=once", "--extract-report=r.jsonl", "-s", lines=[f"*{names[0]} -> *"])
@@ -240,20 +217,10 @@ def test_params_of_the_extractor_are_variants(pytester, write_case, run, ids, na
     run("--extract-update-gold=fix", lines=[refused])
 
 
-def test_params_are_named_and_given_as_pytest_does(pytester, write_case, run):
-    pytester.makeconftest(
-        """
-        import pytest
-
-        PARAMS = [
-            pytest.param("gpt", id="small"), None, dict, "a", "a", pytest.param("b", marks=pytest.mark.skip("later"))
-        ]
-
-        @pytest.fixture(params=PARAMS)
-        def extractor(request):
-            return lambda document: {"vendor": str(request.param), "total": 1}
-        """
-    )
+def test_params_are_named_and_given_as_pytest_does(pytester, write_case, write_fixture, run):
+    odd = "pytest.param('gpt', id='small'), pytest.param('b', marks=pytest.mark.skip('later'))"
+    body = "return lambda document: {'vendor': str(request.param), 'total': 1}"
+    write_fixture(body, "request", f"(params=[{odd}, None, dict, 'a', 'a'])")
     pytester.makepyfile(test_own="def test_params(extractor): ...")
     write_case("acme")
     own = run("--collect-only", "-q", "test_own.py").outlines

@@ -167,25 +167,20 @@ def test_under_a_debugger_calls_are_made_one_by_one_where_it_stops(pytester, man
     assert {thread for *_, thread in log()} == {"MainThread"}
 
 
-def test_after_ctrl_c_no_call_begins(pytester, write_suite):
+def test_after_ctrl_c_no_call_begins(pytester, write_fixture, write_suite):
     """Threads that end a call while fixtures are torn down, which takes a second here, take no further one."""
-    pytester.makeconftest(
+    write_fixture(
         """
-        import os, signal, threading, time
-        import pytest
-
-        @pytest.fixture(scope="session")
-        def extractor():
-            calls = []
-            def extract(document):
-                calls.append(1)
-                if len(calls) == 3:
-                    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-                time.sleep(0.6)
-                return document.text
-            yield extract
-            time.sleep(1)
-            print("calls:", len(calls))
+        calls = []
+        def extract(document):
+            calls.append(1)
+            if len(calls) == 3:
+                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            time.sleep(0.6)
+            return document.text
+        yield extract
+        time.sleep(1)
+        print("calls:", len(calls))
         """
     )
     write_suite([{"gold": {"n": number}} for number in range(12)], schema=SCHEMA)

@@ -4,29 +4,19 @@ import pytest
 
 from tests.plugin.conftest import GREEN, RED, STOPPED, shows
 
-CONFTEST = """
-import json, pytest
-from pathlib import Path
-from pytest_extract import Extraction
-
-HERE = Path(__file__).parent
-
-@pytest.fixture(scope="session")
-def extractor():
-    def extract(document, prompt, case):
-        with (HERE / "log").open("a") as log:
-            log.write(f"{case.id} {prompt.strip()}\\n")
-        gold = json.loads(document.text)
-        calls = (HERE / "log").read_text().split("\\n").count(f"{case.id} {prompt.strip()}")
-        wrong = json.loads((HERE / "wrong.json").read_text()).get(prompt.strip(), {})
-        if gold["n"] in wrong.get("down", []):
-            raise ConnectionError("the model is down")
-        if gold["n"] in wrong.get("stop", []) and calls == 2:
-            raise KeyboardInterrupt
-        fails = gold["n"] in wrong.get("always", []) or (gold["n"] in wrong.get("first", []) and calls == 1)
-        output = {name: None for name in gold} if fails else gold
-        return Extraction(json.dumps(output), cost_usd=0.01)
-    return extract
+EXTRACT = """
+with (HERE / "log").open("a") as log:
+    log.write(f"{case.id} {prompt.strip()}\\n")
+gold = json.loads(document.text)
+calls = (HERE / "log").read_text().split("\\n").count(f"{case.id} {prompt.strip()}")
+wrong = json.loads((HERE / "wrong.json").read_text()).get(prompt.strip(), {})
+if gold["n"] in wrong.get("down", []):
+    raise ConnectionError("the model is down")
+if gold["n"] in wrong.get("stop", []) and calls == 2:
+    raise KeyboardInterrupt
+fails = gold["n"] in wrong.get("always", []) or (gold["n"] in wrong.get("first", []) and calls == 1)
+output = {name: None for name in gold} if fails else gold
+return Extraction(json.dumps(output), cost_usd=0.01)
 """
 NAMES = ["a", "b", "c"]
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}, **{name: {"type": "string"} for name in NAMES}}}
@@ -40,11 +30,12 @@ CASES = [{"gold": {"n": number, **{name: f"{name}{number}" for name in NAMES}}} 
 
 
 @pytest.fixture
-def project(pytester, write_suite, write_files):
+def project(pytester, write_suite, write_extractor, write_files):
     """Forty cases with the prompt `one`, and q.md with the prompt `two`; returns a function that runs them."""
     write_suite(CASES, schema=SCHEMA, prompt="p.md")
-    ignored = "log\nwrong.json\n__pycache__\n.pytest_cache\nextract-recordings\n"
-    write_files({"conftest.py": CONFTEST, "p.md": "one\n", "q.md": "two\n", ".gitignore": ignored})
+    write_extractor(EXTRACT, "document, prompt, case")
+    ignored = "log\ncalls\nwrong.json\n__pycache__\n.pytest_cache\nextract-recordings\n"
+    write_files({"p.md": "one\n", "q.md": "two\n", ".gitignore": ignored})
 
     def run(*args, prompt="two", in_process=True, status=None, lines=(), **wrong):
         write_files({"p.md": f"{prompt}\n", "wrong.json": {"two": wrong}})

@@ -11,13 +11,13 @@ PAST = "--extract-from=past.jsonl"
 
 
 @pytest.fixture(autouse=True)
-def past_run(pytester, write_case):
+def past_run(pytester, write_case, write_fixture):
     """Two cases ran, one failed; from then on nothing can be called."""
     pytester.makeconftest(ECHO)
     write_case("good")
     write_case("bad", BAD)
     pytester.runpytest("--extract-report=past.jsonl").assert_outcomes(passed=1, failed=1)
-    pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef extractor():\n    raise RuntimeError('called')\n")
+    write_fixture("raise RuntimeError('called')")
 
 
 def test_the_same_outputs_give_the_same_verdict_without_a_call(run, write_case):

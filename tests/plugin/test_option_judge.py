@@ -25,12 +25,6 @@ SAME_LETTERS = {"a": "GOLD  value", "b": "Car"}
 OTHER = {"a": "gold value!", "b": "automobile"}
 BY_MODEL = f"--extract-judge-model={MODEL}"
 PROJECT_JUDGE = """
-import pytest
-
-@pytest.fixture(scope="session")
-def extractor():
-    return lambda document: document.text
-
 @pytest.fixture(scope="session")
 def extract_judge():
     def judge(questions):
@@ -85,23 +79,25 @@ def test_a_missing_judge_is_said_once_a_session(pytester, judged, args):
     assert broken in text_of(pytester, "r.html")
 
 
-def test_the_project_s_own_judge(pytester, run, judged):
-    pytester.makeconftest(PROJECT_JUDGE)
+def test_the_project_s_own_judge(pytester, run, judged, add_to_conftest):
+    add_to_conftest(PROJECT_JUDGE)
     judged(OTHER)
     run(failed=1, lines=["*1 of 2 fields passed", "  a *string_semantic* mismatch *"])
     assert sorted(text_of(pytester, "asked").split()) == ["a", "b"]
 
 
-def test_a_judge_that_skips_skips_the_cases_that_are_judged_ahead(pytester, judged):
-    pytester.makeconftest(PROJECT_JUDGE.replace("with open", 'pytest.skip("no judge here")\n        with open'))
+def test_a_judge_that_skips_skips_the_cases_that_are_judged_ahead(pytester, judged, add_to_conftest):
+    add_to_conftest(PROJECT_JUDGE.replace("with open", 'pytest.skip("no judge here")\n        with open'))
     for number in range(4):
         judged(OTHER, f"c{number}", gold={"a": f"Gold {number}", "b": f"car {number}"})
     pytester.runpytest_subprocess(timeout=60).assert_outcomes(skipped=4)
 
 
 @pytest.mark.parametrize("record", ["off", "once", "all"])
-def test_a_question_of_several_cases_is_asked_once_in_a_run_with_workers(pytester, run, judged, record):
-    pytester.makeconftest(PROJECT_JUDGE)
+def test_a_question_of_several_cases_is_asked_once_in_a_run_with_workers(
+    pytester, run, judged, add_to_conftest, record
+):
+    add_to_conftest(PROJECT_JUDGE)
     for number in range(6):
         judged(OTHER, f"c{number}", question=f"{number}?")
     for runs in (1, 2):
@@ -119,8 +115,8 @@ def test_a_question_of_several_cases_is_asked_once_in_a_run_with_workers(pyteste
     ],
 )
 @pytest.mark.filterwarnings("ignore::pytest.PytestCacheWarning")
-def test_answers_that_cannot_be_kept_or_recorded(pytester, run, judged, taken, record, lines):
-    pytester.makeconftest(PROJECT_JUDGE)
+def test_answers_that_cannot_be_kept_or_recorded(pytester, run, judged, add_to_conftest, taken, record, lines):
+    add_to_conftest(PROJECT_JUDGE)
     judged({**OTHER, "a": "Gold value"})
     (pytester.path / taken).parent.mkdir(parents=True, exist_ok=True)
     (pytester.path / taken).write_text("a file in the place of the folder", encoding="utf-8")
@@ -174,7 +170,6 @@ def test_people_s_verdicts_win_and_stand_in_one_place(pytester, run, judged, llm
 
 
 NAMED = """
-import pytest
 from pytest_extract import Verdict, extend
 
 @extend.judge()

@@ -66,17 +66,9 @@ def test_fixtures_that_know_no_model_are_shared_by_all(run, write_extractor, add
     assert result.outlines.count("costly") == 1
 
 
-def test_an_extractor_may_ask_for_its_model_later(pytester, run):
-    pytester.makeconftest(
-        """
-        import pytest
-
-        @pytest.fixture(scope="session")
-        def extractor(request):
-            name = request.getfixturevalue("extract_model")
-            return lambda document, model: document.text if model == name else "{}"
-        """
-    )
+def test_an_extractor_may_ask_for_its_model_later(write_fixture, run):
+    name = "name = request.getfixturevalue('extract_model')"
+    write_fixture(f"{name}\nreturn lambda document, model: document.text if model == name else '{{}}'", "request")
     run("--extract-model=m", "--extract-model=n", passed=4)
 
 
@@ -129,11 +121,6 @@ def test_one_mode_is_no_part_of_the_variant(pytester, by_mode, options, outcome)
     pytester.runpytest(*options, "--extract-report=r.jsonl")
     one, _ = results(pytester)
     assert (one.variant.mode, one.nodeid, one.outcome) == (None, "a.extract.yaml::a", outcome)
-
-
-def test_the_ini_file_may_have_several_modes(pytester, run, by_mode):
-    pytester.makeini("[pytest]\nextract_mode =\n    prompt\n    structured\n")
-    run(passed=2, failed=2)
 
 
 def test_each_mode_has_its_recording(run, by_mode, calls):

@@ -81,16 +81,8 @@ def test_toml_values_of_every_type_are_taken(pytester, settings, file, quote):
         """,
         encoding="utf-8",
     )
-    expected = {
-        "concurrency": 8,
-        "budget": 0,
-        "timeout": 60,
-        "repeat": 3,
-        "judge": "fuzzy",
-        "model": ("a/b", "c"),
-        "by": ("vendor",),
-        "suite_thresholds": {"pass_rate": 0.9, "f1": 1},
-    }
+    expected = {"concurrency": 8, "budget": 0, "timeout": 60, "repeat": 3, "judge": "fuzzy"}
+    expected |= {"model": ("a/b", "c"), "by": ("vendor",), "suite_thresholds": {"pass_rate": 0.9, "f1": 1}}
     assert values(settings("--extract-repeat=3"), *expected) == expected
 
 
@@ -130,6 +122,7 @@ def test_a_path_counts_from_where_it_is_written(pytester, settings, monkeypatch)
         ("model=a model=a", "--extract-model: a is given twice"),
         ("mode=prompt mode=prompt", "--extract-mode: prompt is given twice"),
         ("gate=", "--extract-gate: '' must be one of*"),
+        ("gate=suite", "--extract-gate=suite needs extract_suite_thresholds in the ini file*"),
         ("confirm=", "--extract-confirm: '' must be a whole number, 1 or more"),
         ("confirm=0", "--extract-confirm: '0' must be a whole number, 1 or more"),
         ("recordings=a", "--extract-recordings has no effect without --extract-record"),

@@ -5,7 +5,6 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from pytest_extract import redact as secrets
 from pytest_extract.redact import NOTHING_KNOWN
 from tests.plugin.conftest import plain_and_workers, refused, results, shows, text_of
 from tests.redact.corpus import IN_MESSAGES, LEGAL, SECRETS, made
@@ -46,8 +45,6 @@ KEY = "openai, project"
 
 @pytest.fixture(autouse=True)
 def project(pytester, monkeypatch):
-    monkeypatch.setattr(secrets, "_current", None)
-    secrets.TALLY.taken()
     monkeypatch.setenv("CACHE_KEY", "invoices")
     monkeypatch.setenv("MODEL_API_KEY", made("{a33}"))
     pytester.makeconftest(GIVES)
@@ -183,19 +180,16 @@ def test_a_gold_takes_no_secret(pytester, run, write_case, write_extractor, mode
 
 
 @plain_and_workers
-def test_a_variable_that_a_fixture_sets_counts(pytester, write_case, workers):
-    pytester.makeconftest("""
-import os
-import pytest
-from tests.redact.corpus import made
-
-@pytest.fixture(scope="session")
-def extractor():
-    os.environ["FROM_DOTENV_API_KEY"] = made("{a31}")
-    def extract(document):
-        raise RuntimeError("no such key: " + os.environ["FROM_DOTENV_API_KEY"])
-    return extract
-""")
+def test_a_variable_that_a_fixture_sets_counts(pytester, write_case, write_fixture, workers):
+    write_fixture(
+        """
+        from tests.redact.corpus import made
+        os.environ["FROM_DOTENV_API_KEY"] = made("{a31}")
+        def extract(document):
+            raise RuntimeError("no such key: " + os.environ["FROM_DOTENV_API_KEY"])
+        return extract
+        """
+    )
     write_case("a", "a", schema=SCHEMA, gold={"right": "a"})
     result = pytester.runpytest("--junitxml=junit.xml", *workers)
     assert made("{a31}") not in result.stdout.str() + text_of(pytester, "junit.xml")

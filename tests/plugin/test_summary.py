@@ -36,11 +36,8 @@ def test_pages_and_tokens_are_dimensions(run, write_extractor, write_files):
     pages = "pages = len(document.pages)\nreturn Extraction({'total': pages}, usage={'prompt_tokens': 700 * pages})"
     write_extractor(pages)
     for count in (1, 3):
-        case = {
-            "document": f"{count}.pdf",
-            "schema": {"properties": {"total": {"type": "integer"}}},
-            "gold": {"total": count},
-        }
+        schema = {"properties": {"total": {"type": "integer"}}}
+        case = {"document": f"{count}.pdf", "schema": schema, "gold": {"total": count}}
         write_files({f"{count}.pdf": small_pdf(*["a page"] * count), f"p{count}.extract.yaml": case})
     lines = ["by pages", "  0 to 10 * 2 *", "by tokens", "  501 to 1,000 * 1 *", "  2,001 to 5,000 * 1 *"]
     run("--extract-by=pages", "--extract-by=tokens", lines=lines)

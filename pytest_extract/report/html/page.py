@@ -317,7 +317,7 @@ _LEFT_OUT: Final = "The page is full: this case's fields are left out. The resul
 
 
 def case_data(
-    results: Sequence[CaseResult],
+    results: Collection[CaseResult],
     worse: Mapping[CaseKey, Mapping[str, FieldChange]],
     patterns: Sequence[tuple[str, summary.PatternCounts]],
     documents: PageDocuments,

@@ -92,9 +92,7 @@ class DiffOptions:
     @property
     def value_width(self) -> int:
         """Width of one value, so that a value and its label fit into a line."""
-        if self.brief:
-            return _BRIEF
-        return WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), 24)
+        return _BRIEF if self.brief else WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), _BRIEF)
 
 
 def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, str] | None = None) -> list[Line]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
@@ -38,12 +38,10 @@ from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import flaky_fields, rank_variants, suite_pass_hat_k
 from pytest_extract.report.aggregates import VIEWS, ranking_title
 from pytest_extract.report.lines import NO_VARIANT, Line, Span, Style, Table, line, safe_prose, show, told
-from pytest_extract.report.summary import RunTotals, auto_accept_text, totals_of, worst_patterns
+from pytest_extract.report.summary import NOTHING, RunTotals, auto_accept_text, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
-
-NOTHING: Final = Spending()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +90,7 @@ class RunReport:
         return totals_of(self.results)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
+class Headline(NamedTuple):
     """The result of a run: a word, a sentence with the main reason, and further reasons and notes."""
 
     tone: Tone
@@ -113,17 +110,10 @@ def headline(run: RunReport) -> Headline:
     doubts = [f"{_count_of_cases(left, run)} not run"] if left else []
     if run.gate == "regression":
         if run.judged is None:
-            return Headline(
-                tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts)
-            )
+            return Headline("bad", "Nothing compared", "nothing was compared", (*problems, *doubts))
         failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged) == EXIT_WORSE
-        unsure = bool(doubts) or run.judged.answer is Answer.UNDECIDED
-        return Headline(
-            tone="bad" if failing else "warn" if unsure else "good",
-            word=str(run.judged.answer),
-            text=next(iter(run.judged.reasons), ""),
-            reasons=(*problems, *doubts),
-        )
+        tone = "bad" if failing else "warn" if doubts or run.judged.answer is Answer.UNDECIDED else "good"
+        return Headline(tone, str(run.judged.answer), next(iter(run.judged.reasons), ""), (*problems, *doubts))
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
     what = "failed" if run.gate == "case" else "below their thresholds"
@@ -142,7 +132,7 @@ def headline(run: RunReport) -> Headline:
     else:
         tone, word, texts = "good", "Passed", [_passed_text(run)]
     text, *reasons = (*texts, *below, *notes)
-    return Headline(tone=tone, word=word, text=text, reasons=tuple(reasons))
+    return Headline(tone, word, text, tuple(reasons))
 
 
 def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: str | None) -> list[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.aggregate.slices import ListRecall, Recall
 
 
+NOTHING: Final = Spending()
 _MOST: Final = 5
 """Things that a line names; further ones are counted."""
 WORST_FIELDS: Final = 10
@@ -300,8 +301,8 @@ def summary_lines(
     results: Sequence[CaseResult],
     *,
     totals: RunTotals | None = None,
-    judge: Spending | None = None,
-    reruns: Spending | None = None,
+    judge: Spending = NOTHING,
+    reruns: Spending = NOTHING,
     expected: int = 0,
     width: int = 100,
     verbosity: int = 0,
@@ -353,9 +354,9 @@ def summary_lines(
         lines.append(line(Span("not in the rates above", "head"), f": {apart}"))
     if Origin.SYNTHETIC in totals.apart:
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
-    spent = [spending_facts(totals.spending + (reruns or Spending()), reruns or Spending())]
-    if judge is not None and judge.calls:
-        spent.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
+    spent = [spending_facts(totals.spending + reruns, reruns)]
+    if judge.calls:
+        spent.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge)])
     for facts in filter(None, spent):
         told = "; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts)
         lines += prose(told, "plain", indent=0, width=width)
@@ -440,7 +441,7 @@ def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int)
     return lines
 
 
-def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, str]]:
+def spending_facts(spent: Spending, reruns: Spending = NOTHING) -> list[tuple[str, str, str]]:
     """Return what a run took: names, values, and notes on them; `reruns` is a part of `spent`."""
     facts = []
     if spent.prompt_tokens or spent.completion_tokens:

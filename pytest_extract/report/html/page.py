@@ -485,7 +485,7 @@ def _facts(result: CaseResult) -> list[Json]:
         facts.append(("model", result.variant.label))
     means = result.means
     facts += [summary.measure_text(name, means[name]) for name in summary.MEASURES if name in means]
-    spent = summary.spending_facts(Spending.of([result]), Spending())
+    spent = summary.spending_facts(Spending.of([result]))
     facts += [(name, f"{value} ({note})" if note else value) for name, value, note in spent]
     if empty := summary.mostly_empty(result):
         facts.append((summary.BY_EMPTINESS, empty))
@@ -885,25 +885,17 @@ def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: 
         yield "list", shown.effects
     yield from map(_table, shown.tables)
     for kind, ranked in shown.changes:
-        yield "changes", _changes(kind, ranked, variant.after, anchors)
+        left = sum(len(found) for _, found in ranked[MOST_LISTED:])
+        changes = {
+            "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
+            "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
+            "groups": [_group(pattern, found, variant.after, anchors) for pattern, found in ranked[:MOST_LISTED]],
+            "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
+        }
+        yield "changes", changes
     for kind, cases in shown.apart:
-        yield (
-            "fold",
-            {"title": f"{plural(len(cases), 'case')} {kind}", "parts": [("list", _sentences(cases, most=MOST_LISTED))]},
-        )
-
-
-def _changes(
-    kind: Change, ranked: Sequence[tuple[str, Sequence[FieldChange]]], variant: str, anchors: Anchors
-) -> dict[str, Any]:
-    """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
-    left = sum(len(found) for _, found in ranked[MOST_LISTED:])
-    return {
-        "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
-        "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
-        "groups": [_group(pattern, found, variant, anchors) for pattern, found in ranked[:MOST_LISTED]],
-        "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
-    }
+        listed = [("list", _sentences(cases, most=MOST_LISTED))]
+        yield "fold", {"title": f"{plural(len(cases), 'case')} {kind}", "parts": listed}
 
 
 def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: Anchors) -> dict[str, Any]:

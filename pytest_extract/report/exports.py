@@ -10,7 +10,7 @@ import io
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -141,16 +141,14 @@ def _relative(path: Path, root: Path) -> str:
         return path.as_posix()
 
 
-def github_commands(problems: Sequence[Problem]) -> list[str]:
+def github_commands(problems: Sequence[Problem]) -> Iterator[str]:
     """Write problems as GitHub's workflow commands."""
-    lines = []
     for each in problems[:MOST_ANNOTATIONS]:
         where = [] if each.path is None else [f"file={_escape_property(each.path)}", f"line={each.line}"]
         head = ",".join([*where, f"title={_escape_property(each.title)}"])
-        lines.append(f"::{each.level} {head}::{_escape_message(each.text)}")
+        yield f"::{each.level} {head}::{_escape_message(each.text)}"
     if (left := len(problems) - MOST_ANNOTATIONS) > 0:
-        lines.append(f"::warning ::{plural(left, 'more problem')} without an annotation")
-    return lines
+        yield f"::warning ::{plural(left, 'more problem')} without an annotation"
 
 
 def _escape_message(text: str) -> str:

@@ -357,9 +357,7 @@ def stands_exactly(document: Document, value: Json) -> bool:
 def location_text(side: str, evidence: Evidence) -> str:
     """Say where a value stands: `gold at page 3, line 5, column 1`, or that it stands nowhere, and the nearest text."""
     if evidence.found:
-        more = (
-            f" and {evidence.count - len(evidence.locations)} more" if evidence.count > len(evidence.locations) else ""
-        )
-        return f"{side} at {'; '.join(map(str, evidence.locations))}{more}"
+        left = evidence.count - len(evidence.locations)
+        return f"{side} at {'; '.join(map(str, evidence.locations))}{f' and {left} more' if left else ''}"
     near = f" (nearest: {show(found.quote, _NEAREST_WIDTH)} at {found})" if (found := evidence.nearest) else ""
     return f"{side} stands nowhere in the document{near}"

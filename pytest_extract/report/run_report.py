@@ -177,29 +177,27 @@ def _passed_text(run: RunReport) -> str:
     return f"{_count_of_cases(run.totals.outcomes[Outcome.PASSED], run)} passed"
 
 
-def next_steps(run: RunReport) -> list[str]:
-    """Return what to do about a run that is not green, the most urgent first; nothing about a green one."""
+def next_steps(run: RunReport) -> Iterator[str]:
+    """Yield what to do about a run that is not green, the most urgent first; nothing about a green one."""
     totals, answer = run.totals, None if run.judged is None else run.judged.answer
     errors, left = totals.outcomes[Outcome.ERROR], totals.outcomes[Outcome.NOT_RUN]
-    steps = []
     if run.mistakes:
-        steps.append("Correct the case files with mistakes: their cases are in no number of this report.")
+        yield "Correct the case files with mistakes: their cases are in no number of this report."
     if errors:
         what = f"{plural(errors, 'case')} (of the extractor, its model or the judge)"
-        steps.append(f"Fix the errors of {what}, and run `pytest --lf`: an error says nothing about the quality.")
+        yield f"Fix the errors of {what}, and run `pytest --lf`: an error says nothing about the quality."
     bad = worst_patterns(totals.fields)
     if bad and len(totals.variants) == 1 and headline(run).tone != "good":
         name, tally = bad[0]
         share = f"{tally.wrong:,} of {tally.total:,} values wrong in {plural(len(tally.cases), 'case')}"
-        steps.append(f"Look at `{name}` first: {share}.")
+        yield f"Look at `{name}` first: {share}."
     if run.judged is not None and answer is Answer.WORSE and not _compared_variants(run.judged):
         accept = "`pytest --extract-update-baseline` and commit the baseline"
-        steps.append(f"If the change is intended, accept it with {accept}.")
+        yield f"If the change is intended, accept it with {accept}."
     if answer is Answer.UNDECIDED:
-        steps.append("Run again what fell (`--extract-confirm`), or add cases; the reasons say how many.")
+        yield "Run again what fell (`--extract-confirm`), or add cases; the reasons say how many."
     if left:
-        steps.append(f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run.")
-    return steps
+        yield f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run."
 
 
 def _compared_variants(decision: GateDecision) -> list[VariantComparison]:
@@ -265,11 +263,7 @@ _SHORTEST_CALL_S: Final = 0.2
 """Mean latency in seconds from which on it is shown; below, no model was called."""
 MOST_REASONS: Final = 4
 """Further reasons of a verdict that are shown without `-v`."""
-ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
-    Answer.WORSE: "bad",
-    Answer.PASS: "good",
-    Answer.UNDECIDED: "warn",
-}
+ANSWER_STYLE: Final[Mapping[Answer, Style]] = {Answer.WORSE: "bad", Answer.PASS: "good", Answer.UNDECIDED: "warn"}
 
 
 def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
@@ -350,7 +344,7 @@ class ShownVariant:
 def shown_variant(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str = "") -> ShownVariant:
     """Return what there is to show of a variant, its tables with at most so many rows; `hint`: what shows all."""
     pairs = plural(sum(row.fields for row in variant.compared), "field")
-    by_kind = {kind: variant.of_kind(kind) for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)}
+
     changed: dict[Change, dict[str, list[FieldChange]]] = {Change.FELL: {}, Change.ROSE: {}, Change.SHIFTED: {}}
     for change in variant.fields:
         if change.kind in changed:
@@ -358,14 +352,14 @@ def shown_variant(variant: VariantComparison, decision: GateDecision, most: int 
     return ShownVariant(
         title=f"{plural(len(variant.compared), 'case')}, {pairs} compared",
         effects=[_effect_text(effect) for effect in decision.effects if effect.variant == variant.label],
-        tables=_change_tables(variant, decision, most, hint),
+        tables=[*_change_tables(variant, decision, most, hint)],
         changes=[
             (kind, sorted(found.items(), key=lambda each: -len(each[1]))) for kind, found in changed.items() if found
         ],
         apart=[
             (kind, [f"{row.case}: {row.why}" if row.why else row.case for row in rows])
-            for kind, rows in by_kind.items()
-            if rows
+            for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
+            if (rows := variant.of_kind(kind))
         ],
     )
 
@@ -399,8 +393,8 @@ def _effect_text(effect: Effect) -> str:
     return text
 
 
-def _change_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
-    """Return how the cases of each value of each tag changed that the comparison is split by, then field patterns."""
+def _change_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> Iterator[Table]:
+    """Yield how the cases of each value of each tag changed that the comparison is split by, then field patterns."""
     tests = [test for test in decision.tests if test.variant == variant.label]
     of_tags = {test.name: test for test in tests if test.subject is Subject.TAG}
     by_tag: dict[str, list[tuple[str, ...]]] = {}
@@ -408,10 +402,8 @@ def _change_tables(variant: VariantComparison, decision: GateDecision, most: int
         p = _p_cell(of_tags.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
         cells: tuple[str, ...] = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
         by_tag.setdefault(each.tag, []).append(cells)
-    tables = [
-        Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)
-        for tag, rows in by_tag.items()
-    ]
+    for tag, rows in by_tag.items():
+        yield Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)
     of_patterns = {test.pattern: test for test in tests}
     patterns: list[tuple[str, ...]] = []
     styles: list[Style] = []
@@ -427,8 +419,8 @@ def _change_tables(variant: VariantComparison, decision: GateDecision, most: int
     heads = ("field", "change", "fields", "before", "after", "rose", "fell", "p")
     still = len(variant.patterns) - len(patterns)
     notes = [f"{plural(still, 'field')} unchanged"] if still else []
-    changed = Table(heads, patterns, notes=notes, styles=styles).first(most, "changed field", hint)
-    return [*tables, changed] if patterns else tables
+    if patterns:
+        yield Table(heads, patterns, notes=notes, styles=styles).first(most, "changed field", hint)
 
 
 def _p_cell(test: TestResult | None) -> str:

@@ -26,10 +26,8 @@ PAID = Attempt(
 
 
 def of_variant(model, runs):
-    named = (
-        replace(each, nodeid=f"{each.nodeid}[{model}]", variant=replace(each.variant, model=model)) for each in runs
-    )
-    return [replace(each, shape={**SHAPE, **each.shape}) for each in named]
+    named = [replace(each, variant=replace(each.variant, model=model)) for each in runs]
+    return [replace(each, nodeid=f"{each.nodeid}[{model}]", shape={**SHAPE, **each.shape}) for each in named]
 
 
 def better(model):

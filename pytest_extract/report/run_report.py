@@ -282,12 +282,6 @@ def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) 
     return [*changed_lines(decision, width=width, verbosity=verbosity), *verdict_lines(decision, verbosity=verbosity)]
 
 
-def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
-    """Show what changed, variant by variant."""
-    most = None if verbosity >= 1 else MOST
-    return [each for variant in decision.comparison.variants for each in _variant_lines(variant, decision, width, most)]
-
-
 def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
     """Show the decision: a sentence with the main reason, further reasons, what to do next, and what it rests on."""
     most = len(decision.reasons) if verbosity >= 1 else MOST_REASONS
@@ -364,25 +358,28 @@ def shown_variant(variant: VariantComparison, decision: GateDecision, most: int 
     )
 
 
-def _variant_lines(variant: VariantComparison, decision: GateDecision, width: int, most: int | None) -> Iterator[Line]:
-    counts = Counter(row.kind for row in variant.cases)
-    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
-    name = f"[{safe_prose(variant.label)}] " if variant.label else ""
-    shown = shown_variant(variant, decision, most, _SHOWS_ALL)
-    yield line(Span(f"{name}{shown.title}", "head"), f" ({kinds})")
-    yield from (line(text, indent=2) for text in shown.effects)
-    for table in shown.tables:
-        yield from table.lines(width)
-    for kind, ranked in shown.changes:
-        ranks = zip_longest(*(found for _, found in ranked))
-        texts = [_change_text(change, width) for rank in ranks for change in rank if change is not None]
-        yield told(f"{kind} ({len(texts):,}):", indent=2)
-        first = first_of(texts, MOST_CHANGED if most else len(texts), "field", _SHOWS_ALL)
-        yield from (told(text, indent=4) for text in first)
-    for kind, cases in shown.apart:
-        style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
-        yield told(f"{plural(len(cases), 'case')} {kind}:", style, indent=2)
-        yield from (told(text, indent=4) for text in first_of(cases, most or len(cases), "case", _SHOWS_ALL))
+def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> Iterator[Line]:
+    """Show what changed, variant by variant."""
+    most = None if verbosity >= 1 else MOST
+    for variant in decision.comparison.variants:
+        counts = Counter(row.kind for row in variant.cases)
+        kinds = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
+        name = f"[{safe_prose(variant.label)}] " if variant.label else ""
+        shown = shown_variant(variant, decision, most, _SHOWS_ALL)
+        yield line(Span(f"{name}{shown.title}", "head"), f" ({kinds})")
+        yield from (line(text, indent=2) for text in shown.effects)
+        for table in shown.tables:
+            yield from table.lines(width)
+        for kind, ranked in shown.changes:
+            ranks = zip_longest(*(found for _, found in ranked))
+            texts = [_change_text(change, width) for rank in ranks for change in rank if change is not None]
+            yield told(f"{kind} ({len(texts):,}):", indent=2)
+            first = first_of(texts, MOST_CHANGED if most else len(texts), "field", _SHOWS_ALL)
+            yield from (told(text, indent=4) for text in first)
+        for kind, cases in shown.apart:
+            style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
+            yield told(f"{plural(len(cases), 'case')} {kind}:", style, indent=2)
+            yield from (told(text, indent=4) for text in first_of(cases, most or len(cases), "case", _SHOWS_ALL))
 
 
 def _effect_text(effect: Effect) -> str:

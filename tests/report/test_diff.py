@@ -368,6 +368,5 @@ def test_of_several_repeats_the_first_bad_one_is_shown_and_all_with_v(verbosity,
     repeats = case(Outcome.PASSED, Outcome.FAILED, Outcome.FAILED, needed=2)
     first, *lines = texts(case_lines(repeats, DiffOptions(verbosity=verbosity)))
     assert first == "1 of 3 repeats passed, 2 needed"
-    assert [each for each in lines if each.startswith("repeat ")] == [
-        f"repeat {number} of 3 (2 not green):" for number in shown
-    ]
+    heads = [each for each in lines if each.startswith("repeat ")]
+    assert heads == [f"repeat {number} of 3 (2 not green):" for number in shown]

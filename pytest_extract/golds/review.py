@@ -54,7 +54,7 @@ from pytest_extract.golds.changes import (
     review_of,
     same_gold,
 )
-from pytest_extract.report.findings import locator
+from pytest_extract.report.findings import place_in
 from pytest_extract.report.lines import safe_controls, show
 from pytest_extract.run_case import digests_of
 
@@ -165,7 +165,7 @@ def failing_items(
             if result.outcome is not Outcome.PASSED:
                 notes.append(f"{result.nodeid}: {why}")
             continue
-        locate = locator(found.document)
+        locate = partial(place_in, found.document)
         for attempt in result.attempts:
             if attempt.score is None or not attempt.score.readable:
                 continue

@@ -286,7 +286,7 @@ def _changed_lines(config: pytest.Config, decision: GateDecision | None, width: 
         return []
     from pytest_extract.report.run_report import changed_lines
 
-    return changed_lines(decision, width=width, verbosity=config.get_verbosity())
+    return [*changed_lines(decision, width=width, verbosity=config.get_verbosity())]
 
 
 def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -35,7 +35,7 @@ from pytest_extract.golds.changes import (
     same_gold,
 )
 from pytest_extract.redact import Owned, current, withheld
-from pytest_extract.report.findings import locator, stands_exactly
+from pytest_extract.report.findings import place_in, stands_exactly
 from pytest_extract.report.lines import Line, Span, first_difference, line, safe_prose, show, told
 
 GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted", "undrafted"]
@@ -142,7 +142,7 @@ class GoldWriter:
                 output_value(case, attempt),
                 score,
                 mode=self._mode,
-                locate=locator(case.document),
+                locate=partial(place_in, case.document),
                 force=self._force,
                 excluded=lambda leaf: is_covered(leaf, fixed),
             )
@@ -198,8 +198,9 @@ class GoldWriter:
         """Write the golds that were not there, each with its review; in the order of their files."""
         pending = [self._outputs[place] for place in sorted(self._outputs) if self._outputs[place][1]]
         drafts = [
-            draft_gold(case.scorer, outputs, locator(case.document), is_exact=partial(stands_exactly, case.document))
+            draft_gold(case.scorer, outputs, partial(place_in, document), is_exact=partial(stands_exactly, document))
             for case, outputs in pending
+            for document in [case.document]
         ]
         for (case, _), draft in zip(pending, accept_labels(drafts), strict=True):
             fields = {str(path): each for path, each in draft.open.items()}

@@ -141,7 +141,7 @@ def variant_part(standing: Standing, *, width: int, every: bool) -> Part:
         Table(("depth", *_scores(DEEPJSON)), levels, "DeepJSONEval: by depth of nesting"),
     )
     head = line(Span(f"{name}{plural(len(results), 'case')}", "head"), f": {counted}")
-    remarks = remark_lines(totals_of(results).remarks, width=width, verbosity=int(every))
+    remarks = [*remark_lines(totals_of(results).remarks, width=width, verbosity=int(every))]
     blocks: list[Table | list[Line]] = [[head], *(table for table in tables if table.rows)]
     blocks += [remarks] if remarks else []
     return Part({"variant": standing.variant, "cases": len(results), **counts}, blocks)
@@ -366,9 +366,8 @@ def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = M
     if table.correlations:
         found = correlation_text(table.correlations)
         notes.append(f"rank correlation of {table.by.name} with the pass rate of a case: {found}")
-    shown = Table((Column(table.by.name, row_name, "slice"), *columns), rows, f"by {table.by.name}", notes).first(
-        most, "row"
-    )
+    named = Column(table.by.name, row_name, "slice")
+    shown = Table((named, *columns), rows, f"by {table.by.name}", notes).first(most, "row")
     return replace(shown, rows=(*shown.rows, *totals))
 
 

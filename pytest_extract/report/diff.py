@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -92,9 +92,7 @@ class DiffOptions:
     @property
     def value_width(self) -> int:
         """Width of one value, so that a value and its label fit into a line."""
-        if self.brief:
-            return _BRIEF
-        return WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), 24)
+        return _BRIEF if self.brief else WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), _BRIEF)
 
 
 def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, str] | None = None) -> list[Line]:
@@ -181,9 +179,8 @@ def score_lines(
 
         def is_decisive(finding: Finding) -> bool:
             names = (name for path in finding.paths for name in (str(path), pattern_of(path)))
-            return finding.result.status is Status.JUDGE_ERROR or any(
-                not places_missed.isdisjoint(places_around(name)) for name in names
-            )
+            is_near = any(not places_missed.isdisjoint(places_around(name)) for name in names)
+            return is_near or finding.result.status is Status.JUDGE_ERROR
 
         bad = sorted(bad, key=is_decisive, reverse=True)
     lines += _finding_lines(bad, options, places or {})
@@ -203,7 +200,7 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
     return [f"{plural(len(failed), 'failed field')}: {listed(names)}"]
 
 
-def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]) -> list[Line]:
+def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]) -> Iterator[Line]:
     """Show failing fields: path, metric and status in columns where these fit, then the values and what is wrong."""
     width = options.width
     shown = bad[: options.most]
@@ -212,7 +209,6 @@ def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping
     columns = [max(map(text_width, column)) for column in zip(*heads, strict=True)]
     if sum(columns) + len(columns) * len(_GAP.text) > width:
         columns = [0] * len(columns)
-    lines: list[Line] = []
     for finding, item, texts in zip(shown, items, heads, strict=True):
         status: Style = "warn" if item.status is Status.JUDGE_ERROR else "bad"
         styles: tuple[Style, ...] = ("head", "plain", status)
@@ -225,21 +221,20 @@ def _finding_lines(bad: Sequence[Finding], options: DiffOptions, places: Mapping
         notes = finding_notes(finding, difference, room, cite=options.verbosity > 0)
         if options.brief:
             first, *more = wrap_spans(_spaced([*head, beside, *notes]), indent=2, width=width - 2)
-            lines.append((*first, Span(f" {ELLIPSIS}", "dim")) if more else first)
+            yield (*first, Span(f" {ELLIPSIS}", "dim")) if more else first
         elif _BELOW + text_width(text_of(beside)) <= width:
-            lines += _flow([*head, beside, *notes], width)
+            yield from _flow([*head, beside, *notes], width)
         else:  # values below each other begin in one column, so that the eye can compare them
             wide = max(len(side) for side, _ in values)
-            lines += _flow(head, width)
-            lines += [line(side.ljust(wide), text, indent=_BELOW) for side, text in values]
-            lines += _flow(notes, width, indent=_BELOW)
+            yield from _flow(head, width)
+            yield from (line(side.ljust(wide), text, indent=_BELOW) for side, text in values)
+            yield from _flow(notes, width, indent=_BELOW)
         if (place := places.get(str(item.path))) is not None:
-            lines += prose(place, "dim", indent=_BELOW, width=width)
+            yield from prose(place, "dim", indent=_BELOW, width=width)
     left = sum(finding.stands_for for finding in bad[len(shown) :])
     if left:
         hint = "-vv shows all" if options.verbosity > 0 else "-v shows more, -vv all"
-        lines += _told(options, "dim", f"… {plural(left, 'more failing field')} ({hint})")
-    return lines
+        yield from _told(options, "dim", f"… {plural(left, 'more failing field')} ({hint})")
 
 
 def _spaced(parts: Iterable[Line]) -> Line:

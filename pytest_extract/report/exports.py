@@ -91,15 +91,14 @@ def _file_problems(text: str, root: Path) -> list[Problem]:
     found: list[Problem] = []
     for row in text.splitlines():
         place = _MISTAKE.match(row)
+        if found and (place is None or not Path(place["path"]).is_absolute()):
+            found[-1] = replace(found[-1], text=f"{found[-1].text}\n{_clean(row)}")
+            continue
         problem = Problem(level="error", title="mistake in a case file", text=_clean(row), key=row)
-        if place is not None and (not found or Path(place["path"]).is_absolute()):
+        if place is not None:
             path, line, said = _relative(Path(place["path"]), root), int(place["line"]), place["text"]
-            key = f"{path}:{line}: {said}"
-            found.append(replace(problem, text=_clean(said), key=key, path=path, line=line))
-        elif found:
-            found[-1] = replace(found[-1], text=f"{found[-1].text}\n{problem.text}")
-        else:
-            found.append(problem)
+            problem = replace(problem, text=_clean(said), key=f"{path}:{line}: {said}", path=path, line=line)
+        found.append(problem)
     return found
 
 
@@ -142,16 +141,14 @@ def _relative(path: Path, root: Path) -> str:
         return path.as_posix()
 
 
-def github_commands(problems: Sequence[Problem]) -> list[str]:
+def github_commands(problems: Sequence[Problem]) -> Iterator[str]:
     """Write problems as GitHub's workflow commands."""
-    lines = []
     for each in problems[:MOST_ANNOTATIONS]:
         where = [] if each.path is None else [f"file={_escape_property(each.path)}", f"line={each.line}"]
         head = ",".join([*where, f"title={_escape_property(each.title)}"])
-        lines.append(f"::{each.level} {head}::{_escape_message(each.text)}")
+        yield f"::{each.level} {head}::{_escape_message(each.text)}"
     if (left := len(problems) - MOST_ANNOTATIONS) > 0:
-        lines.append(f"::warning ::{plural(left, 'more problem')} without an annotation")
-    return lines
+        yield f"::warning ::{plural(left, 'more problem')} without an annotation"
 
 
 def _escape_message(text: str) -> str:
@@ -221,12 +218,12 @@ def csv_table(run: RunReport) -> str:
     columns = (*COLUMNS, *dimensions)
     writer.writerow(map(_csv_cell, columns))
     for result in run.results:
-        for row in _rows_or_reason(result, dimensions):
+        for row in _rows(result, dimensions):
             writer.writerow(_csv_cell(row.get(column)) for column in columns)
     return out.getvalue()
 
 
-def _rows_or_reason(result: CaseResult, dimensions: Mapping[str, Dimension]) -> list[dict[str, object]]:
+def _rows(result: CaseResult, dimensions: Mapping[str, Dimension]) -> list[dict[str, object]]:
     """Return the rows of a case by the names of columns; a case without rows has one with the reason."""
     variant = result.variant
     case: dict[str, object] = {
@@ -238,35 +235,30 @@ def _rows_or_reason(result: CaseResult, dimensions: Mapping[str, Dimension]) -> 
         "outcome": str(result.outcome),
         "mode": variant.mode,
     }
+    rows = []
     try:
         case |= {head: each.of_case(result) for head, each in dimensions.items() if each.of_case is not None}
-        return [case | row for row in _value_rows(result, dimensions)] or [case | {"reason": result.why}]
+        for attempt in result.attempts:
+            named = {} if attempt.score is None else mistakes_by_path(attempt.score.mistakes)
+            for leaf in () if attempt.score is None else attempt.score.leaves:
+                row: dict[str, object] = {
+                    "repeat": attempt.index + 1,
+                    "path": str(leaf.path),
+                    "pattern": leaf.pattern,
+                    "metric": metric_label(leaf),
+                    "status": str(leaf.status),
+                    "score": leaf.score,
+                    "gold": _json_cell(leaf.gold),
+                    "extracted": _json_cell(leaf.extracted),
+                    "reason": leaf.reason,
+                    "confidence": leaf.confidence,
+                    "mistake": named[leaf.path].kind if leaf.path in named else None,
+                }
+                row |= {head: each.of_value(result, leaf) for head, each in dimensions.items() if each.of_value}
+                rows.append(case | row)
     except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
         return [case | {"reason": render_error("this case", error)}]
-
-
-def _value_rows(result: CaseResult, dimensions: Mapping[str, Dimension]) -> Iterator[dict[str, object]]:
-    of_value = {head: each.of_value for head, each in dimensions.items() if each.of_value is not None}
-    for attempt in result.attempts:
-        if attempt.score is None:
-            continue
-        named = mistakes_by_path(attempt.score.mistakes)
-        for leaf in attempt.score.leaves:
-            mistake = named.get(leaf.path)
-            yield {
-                "repeat": attempt.index + 1,
-                "path": str(leaf.path),
-                "pattern": leaf.pattern,
-                "metric": metric_label(leaf),
-                "status": str(leaf.status),
-                "score": leaf.score,
-                "gold": _json_cell(leaf.gold),
-                "extracted": _json_cell(leaf.extracted),
-                "reason": leaf.reason,
-                "confidence": leaf.confidence,
-                "mistake": None if mistake is None else mistake.kind,
-                **{head: slice_of(result, leaf) for head, slice_of in of_value.items()},
-            }
+    return rows or [case | {"reason": result.why}]
 
 
 def _json_cell(value: Json | Missing) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -145,19 +145,13 @@ def _whole(results: Sequence[FieldResult], place: Path, what: str) -> FieldResul
 
 def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]) -> list[Finding]:
     """Add to each finding the mistake of its result, or of the results that it stands for."""
-    around: dict[Path, NamedMistake] = {}
-    exact: dict[Path, NamedMistake] = {}
-    for mistake in mistakes:
-        for path in mistake.paths:
-            exact.setdefault(path, mistake)
-            for size in range(len(path), -1, -1):
-                around.setdefault(path[:size], mistake)
+    last_first = mistakes[::-1]  # of several mistakes at a place, the first stays
+    exact = {path: each for each in last_first for path in each.paths}
+    around = {path[:size]: each for each in last_first for path in each.paths for size in range(len(path) + 1)}
+    of = [around if finding.result.status in _ONE_SIDED else exact for finding in findings]
     return [
-        finding._replace(
-            mistake=finding.mistake
-            or (around if finding.result.status in _ONE_SIDED else exact).get(finding.result.path)
-        )
-        for finding in findings
+        finding._replace(mistake=finding.mistake or known.get(finding.result.path))
+        for finding, known in zip(findings, of, strict=True)
     ]
 
 
@@ -186,16 +180,13 @@ def _joined(group: Sequence[Finding]) -> Finding:
 
 def mistake_text(finding: Finding) -> str:
     """Return what is said of a finding's mistake, beside its values, status and note; "" where these say all."""
-    mistake = finding.mistake
-    if mistake is None:
+    if finding.mistake is None:
         return ""
-    if mistake.kind in {"missing", "invented"}:
-        return mistake.text.partition("; ")[2]
-    if mistake.kind in {"missing_row", "invented_row"} and mistake.text.endswith(
-        (" is missing", " is not in the gold")
-    ):
-        return ""
-    return mistake.text
+    kind, text = finding.mistake.kind, finding.mistake.text
+    if kind in {"missing", "invented"}:
+        return text.partition("; ")[2]
+    says_no_more = kind in {"missing_row", "invented_row"} and text.endswith((" is missing", " is not in the gold"))
+    return "" if says_no_more else text
 
 
 def finding_text(finding: Finding, width: int) -> str:
@@ -349,16 +340,10 @@ def evidence_in(document: Document, value: Json, *, most: int = 1, nearest: bool
         return None
 
 
-def locator(document: Document) -> Callable[[Json], str | None]:
-    """Return what says where a value stands in a document: "" for nowhere, None where that cannot be said."""
-
-    def locate(value: Json) -> str | None:
-        evidence = evidence_in(document, value, nearest=False)
-        if evidence is None:
-            return None
-        return str(evidence.locations[0]) if evidence.found else ""
-
-    return locate
+def place_in(document: Document, value: Json) -> str | None:
+    """Say where a value stands in a document: "" for nowhere, None where that cannot be said."""
+    evidence = evidence_in(document, value, nearest=False)
+    return None if evidence is None else str(evidence.locations[0]) if evidence.found else ""
 
 
 def stands_exactly(document: Document, value: Json) -> bool:
@@ -372,9 +357,7 @@ def stands_exactly(document: Document, value: Json) -> bool:
 def location_text(side: str, evidence: Evidence) -> str:
     """Say where a value stands: `gold at page 3, line 5, column 1`, or that it stands nowhere, and the nearest text."""
     if evidence.found:
-        more = (
-            f" and {evidence.count - len(evidence.locations)} more" if evidence.count > len(evidence.locations) else ""
-        )
-        return f"{side} at {'; '.join(map(str, evidence.locations))}{more}"
+        left = evidence.count - len(evidence.locations)
+        return f"{side} at {'; '.join(map(str, evidence.locations))}{f' and {left} more' if left else ''}"
     near = f" (nearest: {show(found.quote, _NEAREST_WIDTH)} at {found})" if (found := evidence.nearest) else ""
     return f"{side} stands nowhere in the document{near}"

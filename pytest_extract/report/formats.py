@@ -47,6 +47,7 @@ class Format(NamedTuple):
 
 _PARQUET: Final = "everything, a row for each attempt"
 _AGENT: Final = "what to fix first, for a coding agent, in at most 4,000 tokens"
+_GITLAB: Final = "code quality for GitLab, an issue for each case that is not green"
 FORMATS: Final = (
     Format("html", ".html", "one HTML page that works offline", "report.html.page:page"),
     Format("markdown", ".md", "Markdown for a comment on a change", "report.markdown:markdown"),
@@ -54,12 +55,7 @@ FORMATS: Final = (
     Format("jsonl", ".jsonl", "everything, a line for each case", "results:write_results", results=True, live=True),
     Format("parquet", ".parquet", _PARQUET, "results:write_parquet", results=True, check="results:import_pyarrow"),
     Format("agent", None, _AGENT, "report.markdown:agent_report"),
-    Format(
-        "gitlab",
-        None,
-        "code quality for GitLab, an issue for each case that is not green",
-        "report.exports:code_quality",
-    ),
+    Format("gitlab", None, _GITLAB, "report.exports:code_quality"),
 )
 
 _SHOWN: Final = ", ".join(f"{each.suffix or each.example} ({each.help})" for each in FORMATS)
@@ -101,10 +97,9 @@ def report_problems(files: Iterable[ReportFile]) -> list[str]:
             if each.format.check:
                 resolve_name(f"pytest_extract.{each.format.check}")()
             check_file(each.path)
-        except NotWritten as error:
-            problems.append(f"cannot write {each.path}: {error.reason}; name a file that can be written")
-        except ConfigError as error:
-            problems.append(f"cannot write {each.path}: {error}")
+        except (NotWritten, ConfigError) as error:
+            why = f"{error.reason}; name a file that can be written" if isinstance(error, NotWritten) else error
+            problems.append(f"cannot write {each.path}: {why}")
     return problems
 
 
@@ -122,8 +117,7 @@ def write_reports(files: Iterable[ReportFile], run: RunReport, *, live: bool = F
             if not (live and each.format.live):
                 each.format.write(each.path, run)
             written.append(str(each.path))
-        except StoreError as error:
-            problems.append(line(Span(str(error), "bad")))
         except Exception as error:  # noqa: BLE001  # the other reports, and the summary, are still possible
-            problems.append(line(Span(render_error(f"the report {each.path}", error), "bad")))
+            known = isinstance(error, StoreError)
+            problems.append(line(Span(str(error) if known else render_error(f"the report {each.path}", error), "bad")))
     return [line("reports: ", ", ".join(written)), *problems] if written else problems

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -182,8 +182,7 @@ def agent_report(run: RunReport) -> str:
         f"## What must not get worse\n\n{right}After a change, run all cases: `pytest`, with "
         "`--extract-gate=regression` where there is a baseline.\n"
     )
-    others, bad = _other_causes(run), worst_patterns(run.totals.fields)
-    causes = [*(_other_cause(run, *each) for each in others), *(_field_cause(run, *each) for each in bad)]
+    causes = [*_other_causes(run), *(_field_cause(run, *each) for each in worst_patterns(run.totals.fields))]
     for number, (title, *lines) in enumerate(causes):
         block = "\n".join((f"## {number + 1}. {title}", "", *lines, "", ""))
         left = f"{plural(len(causes) - number, 'more cause')}: fix these first.\n\n"
@@ -201,8 +200,8 @@ def _plain(text: str) -> str:
     return safe_prose(shorten(text, _SENTENCE))
 
 
-def _other_causes(run: RunReport) -> list[tuple[str, list[CaseResult]]]:
-    """Return the cases that failed without a wrong field, by the reason, the most frequent first."""
+def _other_causes(run: RunReport) -> Iterator[Iterable[str]]:
+    """Yield a block of lines for each reason why cases failed without a wrong field, the most frequent first."""
     in_fields = {nodeid for tally in run.totals.fields.values() for nodeid in tally.cases}
     causes: dict[str, list[CaseResult]] = {}
     for result in run.results:
@@ -210,13 +209,9 @@ def _other_causes(run: RunReport) -> list[tuple[str, list[CaseResult]]]:
             kinds = (score.failure.kind for score in result.scores if score.failure is not None)
             cause = next((f"unusable output: {kind}" for kind in kinds), "missed bounds")
             causes.setdefault(cause, []).append(result)
-    return sorted(causes.items(), key=lambda item: -len(item[1]))
-
-
-def _other_cause(run: RunReport, name: str, cases: Sequence[CaseResult]) -> Iterator[str]:
-    yield f"`{_name(name)}`: {plural(len(cases), 'case')}"
-    yield from (f"- {_name(result.case_id)}: {_plain(reason_of(result))}" for result in cases[:_MOST_EXAMPLES])
-    yield _command(run, cases)
+    for cause, cases in sorted(causes.items(), key=lambda item: -len(item[1])):
+        examples = [f"- {_name(result.case_id)}: {_plain(reason_of(result))}" for result in cases[:_MOST_EXAMPLES]]
+        yield f"`{_name(cause)}`: {plural(len(cases), 'case')}", *examples, _command(run, cases)
 
 
 def _field_cause(run: RunReport, pattern: str, tally: PatternCounts) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
@@ -38,12 +38,10 @@ from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import flaky_fields, rank_variants, suite_pass_hat_k
 from pytest_extract.report.aggregates import VIEWS, ranking_title
 from pytest_extract.report.lines import NO_VARIANT, Line, Span, Style, Table, line, safe_prose, show, told
-from pytest_extract.report.summary import RunTotals, auto_accept_text, totals_of, worst_patterns
+from pytest_extract.report.summary import NOTHING, RunTotals, auto_accept_text, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
-
-NOTHING: Final = Spending()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +90,7 @@ class RunReport:
         return totals_of(self.results)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
+class Headline(NamedTuple):
     """The result of a run: a word, a sentence with the main reason, and further reasons and notes."""
 
     tone: Tone
@@ -113,17 +110,10 @@ def headline(run: RunReport) -> Headline:
     doubts = [f"{_count_of_cases(left, run)} not run"] if left else []
     if run.gate == "regression":
         if run.judged is None:
-            return Headline(
-                tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts)
-            )
+            return Headline("bad", "Nothing compared", "nothing was compared", (*problems, *doubts))
         failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged) == EXIT_WORSE
-        unsure = bool(doubts) or run.judged.answer is Answer.UNDECIDED
-        return Headline(
-            tone="bad" if failing else "warn" if unsure else "good",
-            word=str(run.judged.answer),
-            text=next(iter(run.judged.reasons), ""),
-            reasons=(*problems, *doubts),
-        )
+        tone = "bad" if failing else "warn" if doubts or run.judged.answer is Answer.UNDECIDED else "good"
+        return Headline(tone, str(run.judged.answer), next(iter(run.judged.reasons), ""), (*problems, *doubts))
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
     what = "failed" if run.gate == "case" else "below their thresholds"
@@ -142,7 +132,7 @@ def headline(run: RunReport) -> Headline:
     else:
         tone, word, texts = "good", "Passed", [_passed_text(run)]
     text, *reasons = (*texts, *below, *notes)
-    return Headline(tone=tone, word=word, text=text, reasons=tuple(reasons))
+    return Headline(tone, word, text, tuple(reasons))
 
 
 def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: str | None) -> list[str]:
@@ -187,29 +177,27 @@ def _passed_text(run: RunReport) -> str:
     return f"{_count_of_cases(run.totals.outcomes[Outcome.PASSED], run)} passed"
 
 
-def next_steps(run: RunReport) -> list[str]:
-    """Return what to do about a run that is not green, the most urgent first; nothing about a green one."""
+def next_steps(run: RunReport) -> Iterator[str]:
+    """Yield what to do about a run that is not green, the most urgent first; nothing about a green one."""
     totals, answer = run.totals, None if run.judged is None else run.judged.answer
     errors, left = totals.outcomes[Outcome.ERROR], totals.outcomes[Outcome.NOT_RUN]
-    steps = []
     if run.mistakes:
-        steps.append("Correct the case files with mistakes: their cases are in no number of this report.")
+        yield "Correct the case files with mistakes: their cases are in no number of this report."
     if errors:
         what = f"{plural(errors, 'case')} (of the extractor, its model or the judge)"
-        steps.append(f"Fix the errors of {what}, and run `pytest --lf`: an error says nothing about the quality.")
+        yield f"Fix the errors of {what}, and run `pytest --lf`: an error says nothing about the quality."
     bad = worst_patterns(totals.fields)
     if bad and len(totals.variants) == 1 and headline(run).tone != "good":
         name, tally = bad[0]
         share = f"{tally.wrong:,} of {tally.total:,} values wrong in {plural(len(tally.cases), 'case')}"
-        steps.append(f"Look at `{name}` first: {share}.")
+        yield f"Look at `{name}` first: {share}."
     if run.judged is not None and answer is Answer.WORSE and not _compared_variants(run.judged):
         accept = "`pytest --extract-update-baseline` and commit the baseline"
-        steps.append(f"If the change is intended, accept it with {accept}.")
+        yield f"If the change is intended, accept it with {accept}."
     if answer is Answer.UNDECIDED:
-        steps.append("Run again what fell (`--extract-confirm`), or add cases; the reasons say how many.")
+        yield "Run again what fell (`--extract-confirm`), or add cases; the reasons say how many."
     if left:
-        steps.append(f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run.")
-    return steps
+        yield f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run."
 
 
 def _compared_variants(decision: GateDecision) -> list[VariantComparison]:
@@ -275,11 +263,7 @@ _SHORTEST_CALL_S: Final = 0.2
 """Mean latency in seconds from which on it is shown; below, no model was called."""
 MOST_REASONS: Final = 4
 """Further reasons of a verdict that are shown without `-v`."""
-ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
-    Answer.WORSE: "bad",
-    Answer.PASS: "good",
-    Answer.UNDECIDED: "warn",
-}
+ANSWER_STYLE: Final[Mapping[Answer, Style]] = {Answer.WORSE: "bad", Answer.PASS: "good", Answer.UNDECIDED: "warn"}
 
 
 def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
@@ -296,12 +280,6 @@ def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
 def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Show a comparison, and below it the decision of the gate; `verbosity` 1 or more shows every row."""
     return [*changed_lines(decision, width=width, verbosity=verbosity), *verdict_lines(decision, verbosity=verbosity)]
-
-
-def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
-    """Show what changed, variant by variant."""
-    most = None if verbosity >= 1 else MOST
-    return [each for variant in decision.comparison.variants for each in _variant_lines(variant, decision, width, most)]
 
 
 def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
@@ -360,7 +338,7 @@ class ShownVariant:
 def shown_variant(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str = "") -> ShownVariant:
     """Return what there is to show of a variant, its tables with at most so many rows; `hint`: what shows all."""
     pairs = plural(sum(row.fields for row in variant.compared), "field")
-    by_kind = {kind: variant.of_kind(kind) for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)}
+
     changed: dict[Change, dict[str, list[FieldChange]]] = {Change.FELL: {}, Change.ROSE: {}, Change.SHIFTED: {}}
     for change in variant.fields:
         if change.kind in changed:
@@ -368,37 +346,40 @@ def shown_variant(variant: VariantComparison, decision: GateDecision, most: int 
     return ShownVariant(
         title=f"{plural(len(variant.compared), 'case')}, {pairs} compared",
         effects=[_effect_text(effect) for effect in decision.effects if effect.variant == variant.label],
-        tables=_change_tables(variant, decision, most, hint),
+        tables=[*_change_tables(variant, decision, most, hint)],
         changes=[
             (kind, sorted(found.items(), key=lambda each: -len(each[1]))) for kind, found in changed.items() if found
         ],
         apart=[
             (kind, [f"{row.case}: {row.why}" if row.why else row.case for row in rows])
-            for kind, rows in by_kind.items()
-            if rows
+            for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
+            if (rows := variant.of_kind(kind))
         ],
     )
 
 
-def _variant_lines(variant: VariantComparison, decision: GateDecision, width: int, most: int | None) -> Iterator[Line]:
-    counts = Counter(row.kind for row in variant.cases)
-    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
-    name = f"[{safe_prose(variant.label)}] " if variant.label else ""
-    shown = shown_variant(variant, decision, most, _SHOWS_ALL)
-    yield line(Span(f"{name}{shown.title}", "head"), f" ({kinds})")
-    yield from (line(text, indent=2) for text in shown.effects)
-    for table in shown.tables:
-        yield from table.lines(width)
-    for kind, ranked in shown.changes:
-        ranks = zip_longest(*(found for _, found in ranked))
-        texts = [_change_text(change, width) for rank in ranks for change in rank if change is not None]
-        yield told(f"{kind} ({len(texts):,}):", indent=2)
-        first = first_of(texts, MOST_CHANGED if most else len(texts), "field", _SHOWS_ALL)
-        yield from (told(text, indent=4) for text in first)
-    for kind, cases in shown.apart:
-        style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
-        yield told(f"{plural(len(cases), 'case')} {kind}:", style, indent=2)
-        yield from (told(text, indent=4) for text in first_of(cases, most or len(cases), "case", _SHOWS_ALL))
+def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> Iterator[Line]:
+    """Show what changed, variant by variant."""
+    most = None if verbosity >= 1 else MOST
+    for variant in decision.comparison.variants:
+        counts = Counter(row.kind for row in variant.cases)
+        kinds = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
+        name = f"[{safe_prose(variant.label)}] " if variant.label else ""
+        shown = shown_variant(variant, decision, most, _SHOWS_ALL)
+        yield line(Span(f"{name}{shown.title}", "head"), f" ({kinds})")
+        yield from (line(text, indent=2) for text in shown.effects)
+        for table in shown.tables:
+            yield from table.lines(width)
+        for kind, ranked in shown.changes:
+            ranks = zip_longest(*(found for _, found in ranked))
+            texts = [_change_text(change, width) for rank in ranks for change in rank if change is not None]
+            yield told(f"{kind} ({len(texts):,}):", indent=2)
+            first = first_of(texts, MOST_CHANGED if most else len(texts), "field", _SHOWS_ALL)
+            yield from (told(text, indent=4) for text in first)
+        for kind, cases in shown.apart:
+            style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
+            yield told(f"{plural(len(cases), 'case')} {kind}:", style, indent=2)
+            yield from (told(text, indent=4) for text in first_of(cases, most or len(cases), "case", _SHOWS_ALL))
 
 
 def _effect_text(effect: Effect) -> str:
@@ -409,8 +390,8 @@ def _effect_text(effect: Effect) -> str:
     return text
 
 
-def _change_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> list[Table]:
-    """Return how the cases of each value of each tag changed that the comparison is split by, then field patterns."""
+def _change_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str) -> Iterator[Table]:
+    """Yield how the cases of each value of each tag changed that the comparison is split by, then field patterns."""
     tests = [test for test in decision.tests if test.variant == variant.label]
     of_tags = {test.name: test for test in tests if test.subject is Subject.TAG}
     by_tag: dict[str, list[tuple[str, ...]]] = {}
@@ -418,10 +399,8 @@ def _change_tables(variant: VariantComparison, decision: GateDecision, most: int
         p = _p_cell(of_tags.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
         cells: tuple[str, ...] = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
         by_tag.setdefault(each.tag, []).append(cells)
-    tables = [
-        Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)
-        for tag, rows in by_tag.items()
-    ]
+    for tag, rows in by_tag.items():
+        yield Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)
     of_patterns = {test.pattern: test for test in tests}
     patterns: list[tuple[str, ...]] = []
     styles: list[Style] = []
@@ -437,8 +416,8 @@ def _change_tables(variant: VariantComparison, decision: GateDecision, most: int
     heads = ("field", "change", "fields", "before", "after", "rose", "fell", "p")
     still = len(variant.patterns) - len(patterns)
     notes = [f"{plural(still, 'field')} unchanged"] if still else []
-    changed = Table(heads, patterns, notes=notes, styles=styles).first(most, "changed field", hint)
-    return [*tables, changed] if patterns else tables
+    if patterns:
+        yield Table(heads, patterns, notes=notes, styles=styles).first(most, "changed field", hint)
 
 
 def _p_cell(test: TestResult | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import fsum
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.aggregate.slices import ListRecall, Recall
 
 
+NOTHING: Final = Spending()
 _MOST: Final = 5
 """Things that a line names; further ones are counted."""
 WORST_FIELDS: Final = 10
@@ -109,7 +110,6 @@ def uncompared_places(result: CaseResult) -> tuple[Mapping[str, int], int]:
     return result.uncompared, result.shape.get("leaves", 0)
 
 
-WITHIN: Final = "wrong values within the thresholds"
 KNOWN: Final = "known failures, not in the verdict"
 DRAFTS: Final = "golds that nobody has reviewed (pytest-extract review): no evidence for the regression gate"
 
@@ -150,7 +150,7 @@ def _places_text(places: Iterable[str]) -> str:
 
 
 _REMARKS: Final[Mapping[str, Callable[[CaseResult], str]]] = {
-    WITHIN: _within_text,
+    "wrong values within the thresholds": _within_text,
     "not bare JSON": lambda case: ", ".join(dict.fromkeys(kind for score in case.scores for kind in score.wrapped)),
     "lists in another order, not compared": lambda case: _places_text(
         pattern_of(path) for score in case.scores for path in score.reordered
@@ -252,8 +252,10 @@ class RunTotals:
             for leaf in score.leaves:
                 if not is_covered(leaf, result.known):
                     self.fields.setdefault(leaf.pattern, PatternCounts()).add(result, leaf)
-        if result.outcome in (Outcome.ERROR, Outcome.NOT_RUN):
-            self.reasons[str(result.outcome)][_why(result)] += 1
+        if result.outcome in (Outcome.ERROR, Outcome.NOT_RUN):  # what to do about a missing judge is told once for all
+            no_judge = (result.why or "").startswith(WITHOUT_JUDGE)
+            why = f"no judge for semantic comparisons: {GIVE_A_JUDGE}" if no_judge else result.why or "?"
+            self.reasons[str(result.outcome)][why] += 1
         self.reasons[_CHANGED].update({text for attempt in result.attempts for text in attempt.adjustments})
         for head, remark in _REMARKS.items():
             if text := remark(result):
@@ -271,12 +273,6 @@ class RunTotals:
 
 
 _CHANGED: Final = "requests changed"
-
-
-def _why(result: CaseResult) -> str:
-    """Return why a case ended in error or was not run; what to do about a missing judge is told once for all cases."""
-    why = result.why or "?"
-    return f"no judge for semantic comparisons: {GIVE_A_JUDGE}" if why.startswith(WITHOUT_JUDGE) else why
 
 
 def totals_of(results: Iterable[CaseResult]) -> RunTotals:
@@ -300,8 +296,8 @@ def summary_lines(
     results: Collection[CaseResult],
     *,
     totals: RunTotals | None = None,
-    judge: Spending | None = None,
-    reruns: Spending | None = None,
+    judge: Spending = NOTHING,
+    reruns: Spending = NOTHING,
     expected: int = 0,
     width: int = 100,
     verbosity: int = 0,
@@ -353,9 +349,9 @@ def summary_lines(
         lines.append(line(Span("not in the rates above", "head"), f": {apart}"))
     if Origin.SYNTHETIC in totals.apart:
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
-    spent = [spending_facts(totals.spending + (reruns or Spending()), reruns or Spending())]
-    if judge is not None and judge.calls:
-        spent.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
+    spent = [spending_facts(totals.spending + reruns, reruns)]
+    if judge.calls:
+        spent.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge)])
     for facts in filter(None, spent):
         told = "; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts)
         lines += prose(told, "plain", indent=0, width=width)
@@ -393,17 +389,15 @@ def _case_name(nodeid: str) -> str:
     return nodeid.rpartition("::")[2]
 
 
-def remark_lines(remarks: Mapping[str, Mapping[str, str]], *, width: int, verbosity: int = 0) -> list[Line]:
+def remark_lines(remarks: Mapping[str, Mapping[str, str]], *, width: int, verbosity: int = 0) -> Iterator[Line]:
     """Name the cases with something to know beside their numbers: the first of each kind, with -v all."""
-    lines = []
     for head in _REMARKS:
         if cases := remarks.get(head):
             names = [f"{_case_name(nodeid)} ({text})" for nodeid, text in cases.items()]
             hint = " (-v shows all)" if verbosity < 1 and len(names) > _MOST else ""
             named = listed(names, len(names) if verbosity > 0 else _MOST)
             text = f"{head}, in {plural(len(names), 'case')}: {named}{hint}"
-            lines += prose(text, "plain" if head == KNOWN else "warn", indent=0, width=width)
-    return lines
+            yield from prose(text, "plain" if head == KNOWN else "warn", indent=0, width=width)
 
 
 def _kinds_lines(head: str, kinds: Mapping[str, int], style: Style, width: int) -> list[Line]:
@@ -413,9 +407,9 @@ def _kinds_lines(head: str, kinds: Mapping[str, int], style: Style, width: int) 
     return prose(f"{head}: {named}", style, indent=0, width=width) if kinds else []
 
 
-def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
+def failure_lines(totals: RunTotals, *, width: int) -> Iterator[Line]:
     """List why outputs were not scored, why cases ended in error or were not run, what requests could not ask for."""
-    lines = _kinds_lines("unusable outputs", totals.unusable, "bad", width)
+    yield from _kinds_lines("unusable outputs", totals.unusable, "bad", width)
     for title in (Outcome.ERROR, Outcome.NOT_RUN, _CHANGED):
         reasons = totals.reasons[title].most_common()
         texts = [f"{plural(count, 'case')}: {reason}" for reason, count in reasons[:_MOST]]
@@ -423,24 +417,21 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
         texts += [f"{plural(left, 'case')} for other reasons"] if left else []
         for text in texts:
             reason = shorten(f"{title.replace('_', ' ')}: {text}", _LONGEST_REASON)
-            lines += prose(reason, "warn", indent=0, width=width)
-    return lines
+            yield from prose(reason, "warn", indent=0, width=width)
 
 
-def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int) -> list[Line]:
+def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int) -> Iterator[Line]:
     """Tell of each rule across fields that does not hold in some output, or applies in none."""
-    lines = []
     for name, found in rules.items():
         bad = [nodeid for status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) for nodeid in found.get(status, ())]
         if bad or RuleStatus.HELD not in found:
             counts = ", ".join(f"{status.text} in {len(where):,}" for status, where in found.items())
             cases = listed([*dict.fromkeys(map(_case_name, bad))])
             text = f"rule {name}: {counts} of {plural(sum(map(len, found.values())), 'output')}"
-            lines += prose(f"{text} ({cases})" if cases else text, "warn", indent=0, width=width)
-    return lines
+            yield from prose(f"{text} ({cases})" if cases else text, "warn", indent=0, width=width)
 
 
-def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, str]]:
+def spending_facts(spent: Spending, reruns: Spending = NOTHING) -> list[tuple[str, str, str]]:
     """Return what a run took: names, values, and notes on them; `reruns` is a part of `spent`."""
     facts = []
     if spent.prompt_tokens or spent.completion_tokens:
@@ -493,39 +484,35 @@ def percent_at_least(share: float) -> str:
     return percent(int(share * 1000 + 1e-9) / 1000)
 
 
-def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) -> list[Line]:
+def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) -> Iterator[Line]:
     """Write a sentence a decision, and the fields of accepted values that are wrong."""
-    lines: list[Line] = []
     for decision in decisions:
-        lines += prose(auto_accept_text(decision), VERDICTS[decision.shown][1], indent=0, width=width)
+        yield from prose(auto_accept_text(decision), VERDICTS[decision.shown][1], indent=0, width=width)
         if decision.wrong:
             wrong = [f"{pattern} {count:,}" for pattern, count in decision.wrong.most_common()]
-            lines.append(told(f"accepted and wrong: {listed(wrong, nouns='fields')}", indent=2))
-    return lines
+            yield told(f"accepted and wrong: {listed(wrong, nouns='fields')}", indent=2)
 
 
-def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
+def forecast_lines(forecasts: Sequence[Forecast]) -> Iterator[Line]:
     """Estimate the calls and the cost of a run before any call."""
     calls = sum(one.calls for one in forecasts)
     recorded = sum(one.recorded for one in forecasts)
     unpriced = sum(one.calls for one in forecasts if one.cost_usd is None)
     cost = sum(one.cost_usd or 0.0 for one in forecasts)
-    lines = [line(Span(plural(len(forecasts), "case"), "head"), f": {plural(calls, 'call')}, {recorded:,} recorded")]
+    yield line(Span(plural(len(forecasts), "case"), "head"), f": {plural(calls, 'call')}, {recorded:,} recorded")
     if unpriced < calls or not calls:
-        lines.append(line(f"cost: about ${cost:,.4f}"))
+        yield line(f"cost: about ${cost:,.4f}")
     if unpriced:
-        lines.append(line(Span(f"{plural(unpriced, 'call')} without a known price, not counted", "warn")))
-    return lines
+        yield line(Span(f"{plural(unpriced, 'call')} without a known price, not counted", "warn"))
 
 
-def list_tables(results: Iterable[CaseResult]) -> list[Table]:
+def list_tables(results: Iterable[CaseResult]) -> Iterator[Table]:
     """Write the recall of rows by position and by length as tables, for the lists that lack the most rows."""
     from pytest_extract.core.aggregate.slices import BOUNDS, list_recalls
 
     starts = {end: start + 1 for start, end in pairwise((0, *BOUNDS))}
     names = {end: f"to {end:,}" for end in BOUNDS[:-1]} | {BOUNDS[-1]: "and more"}
     heads = ("row, or length", "rows at it", "found", "rows in lists of it", "found")
-    tables = []
     for recall in list_recalls(results)[:_MOST]:
         positions, lengths = recall.by_position, recall.by_length
         rows = [
@@ -533,8 +520,7 @@ def list_tables(results: Iterable[CaseResult]) -> list[Table]:
             for end in sorted({*positions, *lengths})
         ]
         notes = [f"{plural(recall.lists, 'list')}; {safe_prose(recall.pattern)} {_edge_text(recall)}"]
-        tables.append(Table(heads, rows, f"{safe_prose(_list_name(recall))}: rows found", notes))
-    return tables
+        yield Table(heads, rows, f"{safe_prose(_list_name(recall))}: rows found", notes)
 
 
 def _list_name(recall: ListRecall) -> str:

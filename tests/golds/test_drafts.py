@@ -12,7 +12,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, iter_leaves
 from pytest_extract.documents import Document
 from pytest_extract.golds.changes import NOWHERE, accept_labels, draft_gold
-from pytest_extract.report.findings import locator, stands_exactly
+from pytest_extract.report.findings import place_in, stands_exactly
 from tests.cpu_time import cpu_seconds
 
 ROW = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}
@@ -24,7 +24,7 @@ PROPERTIES = {
     "items": {"type": "array", "items": ROW},
 }
 DOCUMENT = Document(text="ACME GmbH  Total 1,109.00  tax 90.00\nBolt 2.50\nNut 10.00\nCable 77.00\n")
-LOCATE = locator(DOCUMENT)
+LOCATE = partial(place_in, DOCUMENT)
 BOLT, NUT, CABLE = ({"name": n, "price": p} for n, p in (("Bolt", 2.5), ("Nut", 10), ("Cable", 77)))
 RIGHT = {"vendor": "ACME GmbH", "total": 1109.0, "unit": "EUR", "paid": True, "items": [BOLT, NUT]}
 WITHOUT_TOTAL = {key: value for key, value in RIGHT.items() if key != "total"}

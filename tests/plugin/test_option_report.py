@@ -43,7 +43,6 @@ def test_every_format_tells_of_the_cases(pytester, run, two_cases, args):
     assert good.digests.keys() >= {"document", "schema", "gold"}
     assert (bad.outcome, bad.breaches[0].what) == ("failed", "pass_rate")
     assert bad.attempts[0].output == json.dumps(HOSTILE)
-    assert bad.attempts[0].score.measures["pass_rate"] == pytest.approx(2 / 3)
 
     page = text_of(pytester, "out/html")
     assert "<title>✗ Failed: 1 of 2 cases failed</title>" in page
@@ -56,9 +55,8 @@ def test_every_format_tells_of_the_cases(pytester, run, two_cases, args):
     assert "\x1b" not in page + text
 
     rows = list(csv.DictReader(text_of(pytester, "out/csv").splitlines()))
-    vendor = next(row for row in rows if row["case"] == "bad" and row["path"] == "vendor")
-    expected = {"status": "mismatch", "score": "0.0", "repeat": "1", "gold": '"ACME GmbH"'}
-    assert {key: vendor[key] for key in expected} == expected
+    (vendor,) = [row for row in rows if (row["case"], row["path"]) == ("bad", "vendor")]
+    assert [vendor[name] for name in ("status", "score", "gold")] == ["mismatch", "0.0", '"ACME GmbH"']
     assert sum(row["case"] == "good" for row in rows) == 6
     if os.name != "nt":  # others may read a report; Windows has no such modes
         modes = {(pytester.path / "out" / kind).stat().st_mode for kind in kinds}
@@ -131,12 +129,6 @@ def test_a_run_without_results_takes_no_report_away(pytester, two_cases, args):
     assert texts(pytester) == before
 
 
-def test_a_second_run_starts_the_file_again(pytester, two_cases):
-    for _ in range(2):
-        pytester.runpytest("--extract-report=r.jsonl")
-    assert len(results(pytester)) == 2
-
-
 def test_hostile_values_get_through_xdist(pytester, run, write_case, write_extractor):
     write_extractor(
         """
@@ -148,8 +140,9 @@ def test_hostile_values_get_through_xdist(pytester, run, write_case, write_extra
     )
     write_case("a")
     write_case("b")
-    result = run("-n2", "--extract-report=r.jsonl", failed=2)
-    assert len(results(pytester)) == 2
+    for args in ([], ["-n2"]):  # a second run starts the file again
+        result = run(*args, "--extract-report=r.jsonl", failed=2)
+        assert len(results(pytester)) == 2
     assert "\x1b[31m" not in result.stdout.str()
 
 

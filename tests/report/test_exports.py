@@ -108,7 +108,7 @@ def test_each_mistake_of_a_file_stands_at_its_own_line(root):
 
 def test_an_annotation_stands_at_the_worst_field_and_is_escaped(root):
     scary = "100 %\n::error::x,y:\x1b"
-    commands = github_commands(problems(root, scored("a", wrong(vendor=scary)), broken("b,c: 5 %", scary)))
+    commands = [*github_commands(problems(root, scored("a", wrong(vendor=scary)), broken("b,c: 5 %", scary)))]
     assert all("\n" not in command and "\x1b" not in command for command in commands)
     head, _, text = commands[0].removeprefix("::").partition("::")
     assert head == f"error file=cases/gold.json,line={line_of('vendor')},title={CASES}%3A%3Aa"

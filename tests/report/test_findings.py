@@ -137,7 +137,6 @@ def test_the_places_of_a_result_are_those_of_failing_fields(tmp_path):
         "a": "gold at line 2, column 1; extracted stands nowhere in the document",
         "b": "gold at line 1, column 9; line 5, column 7",
     }
-    assert places("7 " * 50, entry("a", 7)) == {
-        "a": "gold at line 1, column 1; line 1, column 3; line 1, column 5 and 47 more"
-    }
+    many = places("7 " * 50, entry("a", 7))["a"]
+    assert many == "gold at line 1, column 1; line 1, column 3; line 1, column 5 and 47 more"
     assert places(None, *leaves) == {}

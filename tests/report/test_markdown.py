@@ -74,9 +74,8 @@ def test_a_comment_has_room_for_all_of_it():
 def test_an_opening_that_is_too_long_is_cut_between_paragraphs():
     text = told(scored("a", wrong(total=1)), mistakes=["x" * 900 + "\n" + ("y" * 900 + "\n") * 200])
     assert units(text) <= LIMIT
-    assert text.startswith(f"{MARKER}\n## ❌ Failed\n")
-    assert "What stands here is too long for a comment" in text
-    assert "1 case: 1 failed" in text
+    for part in (f"{MARKER}\n## ❌ Failed\n", "What stands here is too long for a comment", "1 case: 1 failed"):
+        assert part in text
     assert text.count("```") % 2 == 0
     bounds = [(False, f"bound {index} is missed") for index in range(40)]
     rows = told(scored("a", GOLD), suite=bounds, gate="suite").splitlines()

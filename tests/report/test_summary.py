@@ -313,7 +313,7 @@ def test_a_list_that_breaks_off_is_told_with_its_place():
     (long,) = list_tables([listed("a", 10_050, 10_020)])
     assert long.rows[-1] == ("10,001 and more", "50", "40 %", "10,050", "99.7 %")
     assert list_recalls([listed("a", 5, 3), listed("b", 6, 6)]) == []
-    assert not list_tables([listed("a", 50, 50)])
+    assert [*list_tables([listed("a", 50, 50)])] == []
 
 
 # --- money
@@ -330,37 +330,21 @@ IN, BOTH = Usage(prompt_tokens=5), Usage(prompt_tokens=1_000, completion_tokens=
         (None, [{"cost_usd": 0.5, "recorded": True}], "recorded earlier: 1 output (nothing spent on them now)"),
         (None, [{"cost_usd": 0.0}], "cost: $0.0000"),
         ("m", [{}, {}], "cost: unknown (2 calls without reported tokens)"),
-        (
-            "m",
-            [{}, {"usage": IN}, {"usage": BOTH}],
-            "tokens: 1,005 in, 20 out; cost: unknown (1 call without a known price, 2 calls without reported tokens)",
-        ),
-        (
-            "m",
-            [{"cost_usd": 0.5, "usage": BOTH}, {}],
-            "tokens: 1,000 in, 20 out; cost: $0.5000 (1 call without reported tokens not counted)",
-        ),
+        ("m", [{"cost_usd": 0.5}, {}], "cost: $0.5000 (1 call without reported tokens not counted)"),
     ],
 )
 def test_an_unknown_cost_is_never_counted_as_free(model, attempts, line):
     assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), model=model), width=120)
 
 
-@pytest.mark.parametrize(
-    ("judge", "line"),
-    [
-        (
-            Spending(calls=2, cost_usd=0.01, prompt_tokens=300) + Spending(calls=1, cost_usd=0.01, completion_tokens=5),
-            "judge: 3 calls; tokens: 300 in, 5 out; cost: $0.0200",
-        ),
-        (
-            Spending(calls=2, unpriced=2, uncounted=2) - Spending(calls=1, unpriced=1, uncounted=1),
-            "judge: 1 call; cost: unknown (1 call without reported tokens)",
-        ),
-    ],
-)
-def test_what_the_judge_cost(judge, line):
-    assert line in told(case("a", attempt()), judge=judge)
+def test_what_the_judge_cost():
+    one, other = Spending(calls=2, cost_usd=0.01, prompt_tokens=300), Spending(calls=1, cost_usd=0.01)
+    free = Spending(calls=2, unpriced=2, uncounted=2) - Spending(calls=1, unpriced=1, uncounted=1)
+    for judge, line in (
+        (one + other, "judge: 3 calls; tokens: 300 in, 0 out; cost: $0.0200"),
+        (free, "judge: 1 call; cost: unknown (1 call without reported tokens)"),
+    ):
+        assert line in told(case("a", attempt()), judge=judge)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, 
 from pytest_extract.core.words import first_of, percent, plural, score_number
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.documents.evidence import MatchLevel, TextLocation, find_boxes, find_evidence
-from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
+from pytest_extract.regression.compare import Change, FieldChange
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
@@ -51,9 +51,9 @@ from pytest_extract.report.run_report import Headline, RunReport, headline
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
 
-ORDER: Final = (Outcome.FAILED, Outcome.ERROR, Outcome.NOT_RUN, Outcome.PASSED)
+ICONS: Final = {Outcome.FAILED: "✗", Outcome.ERROR: "!", Outcome.NOT_RUN: "○", Outcome.PASSED: "✓"}
+ORDER: Final = (*ICONS,)
 """Outcomes in the order of the page; its data names them by their index."""
-ICONS: Final = {Outcome.PASSED: "✓", Outcome.FAILED: "✗", Outcome.ERROR: "!", Outcome.NOT_RUN: "○"}
 LONGEST_NAME: Final = 200
 MESSAGE: Final = 1_000
 VALUE_WIDTH: Final = 400
@@ -220,18 +220,16 @@ class PageDocuments:
             return message(str(error))
         return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document))
 
-    def data(self) -> list[dict[str, Json]]:
-        """Return the documents as data."""
-        found: list[dict[str, Json]] = []
+    def data(self) -> Iterator[dict[str, Json]]:
+        """Yield the documents as data."""
         for shown in self._by_digest.values():
             data: dict[str, Json] = {"name": shown.name, "kind": shown.kind, "pages": [], "places": shown.places()}
             try:
                 data["pages"] = self._pages(shown)
             except DocumentError as error:
                 shown.add_problem(error)
-            found.append({**data, "notes": [*shown.notes]})
+            yield {**data, "notes": [*shown.notes]}
             shown.document.release()
-        return found
 
     def _pages(self, shown: PageDocument) -> list[Json]:
         """Return the pages to show as data, as text where they are no image. Raises DocumentError."""
@@ -485,7 +483,7 @@ def _facts(result: CaseResult) -> list[Json]:
         facts.append(("model", result.variant.label))
     means = result.means
     facts += [summary.measure_text(name, means[name]) for name in summary.MEASURES if name in means]
-    spent = summary.spending_facts(Spending.of([result]), Spending())
+    spent = summary.spending_facts(Spending.of([result]))
     facts += [(name, f"{value} ({note})" if note else value) for name, value, note in spent]
     if empty := summary.mostly_empty(result):
         facts.append((summary.BY_EMPTINESS, empty))
@@ -715,7 +713,7 @@ def _readable(value: Any) -> Any:
     return [_readable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str], list[dict[str, Json]]]:
+def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str], Iterator[dict[str, Json]]]:
     """Return what the page shows, the bodies of the cases as JSON, and the documents."""
     variants = sorted(run.totals.variants)
     patterns = summary.worst_patterns(run.totals.fields)
@@ -728,7 +726,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
             values.setdefault(name, {}).setdefault(tag_text(result.tags, name))
     tags = {name: sorted(each, key=natural_key) for name, each in values.items() if 1 < len(each) <= MOST_LISTED}
     rows, bodies, limits = case_data(run.results, worse, patterns, documents, tags)
-    compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
+    compared = [*comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")]
     if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
     repeats = [text_of(line) for line in run_report.repeat_lines(run.results)] if run.totals.repeated else []
@@ -747,7 +745,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("lists", "Lists to the end", [*map(_table, summary.list_tables(run.results))]),
         ("altered", "Altered documents", [*map(_table, summary.altered_tables(run.results))]),
         ("more", "Repeats" if run.totals.repeated else "Notes", more),
-        ("plots", "Pass rate by size", _size_plots(run.results)),
+        ("plots", "Pass rate by size", [*_size_plots(run.results)]),
     ]
     names, counts = [short_name(variant) or NO_VARIANT for variant in variants], run.totals.outcomes
     mistakes = Counter(mistake for result in run.results for mistake in mistakes_of(result))
@@ -857,13 +855,13 @@ def fallen_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, 
     return found
 
 
-def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> Parts:
-    """Return what the page shows of a comparison, what got worse first; nothing if nothing was compared.
+def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> Iterator[tuple[str, Any]]:
+    """Yield what the page shows of a comparison, what got worse first; nothing if nothing was compared.
 
     `is_gate`: the regression gate judges the run by it.
     """
     if judged is None:
-        return []
+        return
     title = run_report.comparison_title(judged, is_gate=is_gate)
     verdict = {
         "title": message(title[0].upper() + title[1:] if is_gate else title),
@@ -872,38 +870,25 @@ def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: 
         "reasons": _sentences([*judged.reasons, *judged.warnings, *judged.advice], most=MOST_LISTED),
         "notes": _sentences([*run_report.basis_texts(judged), *judged.notes], most=MOST_LISTED),
     }
-    return [
-        ("verdict", verdict),
-        *(part for variant in judged.comparison.variants for part in _variant_parts(variant, judged, anchors)),
-    ]
-
-
-def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
-    shown = run_report.shown_variant(variant, decision, MOST_LISTED)
-    yield "head", f"{short_name(variant.label)}: {shown.title}" if variant.label else shown.title
-    if shown.effects:
-        yield "list", shown.effects
-    yield from map(_table, shown.tables)
-    for kind, ranked in shown.changes:
-        yield "changes", _changes(kind, ranked, variant.after, anchors)
-    for kind, cases in shown.apart:
-        yield (
-            "fold",
-            {"title": f"{plural(len(cases), 'case')} {kind}", "parts": [("list", _sentences(cases, most=MOST_LISTED))]},
-        )
-
-
-def _changes(
-    kind: Change, ranked: Sequence[tuple[str, Sequence[FieldChange]]], variant: str, anchors: Anchors
-) -> dict[str, Any]:
-    """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
-    left = sum(len(found) for _, found in ranked[MOST_LISTED:])
-    return {
-        "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
-        "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
-        "groups": [_group(pattern, found, variant, anchors) for pattern, found in ranked[:MOST_LISTED]],
-        "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
-    }
+    yield "verdict", verdict
+    for variant in judged.comparison.variants:
+        shown = run_report.shown_variant(variant, judged, MOST_LISTED)
+        yield "head", f"{short_name(variant.label)}: {shown.title}" if variant.label else shown.title
+        if shown.effects:
+            yield "list", shown.effects
+        yield from map(_table, shown.tables)
+        for kind, ranked in shown.changes:
+            left = sum(len(found) for _, found in ranked[MOST_LISTED:])
+            changes = {
+                "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
+                "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
+                "groups": [_group(pattern, found, variant.after, anchors) for pattern, found in ranked[:MOST_LISTED]],
+                "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
+            }
+            yield "changes", changes
+        for kind, cases in shown.apart:
+            listed = [("list", _sentences(cases, most=MOST_LISTED))]
+            yield "fold", {"title": f"{plural(len(cases), 'case')} {kind}", "parts": listed}
 
 
 def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: Anchors) -> dict[str, Any]:
@@ -959,11 +944,10 @@ def _plot(title: str, text: str, label: str, points: Sequence[_Point], *, logari
     return [("plot", {**about, "names": names, "points": drawn})]
 
 
-def _size_plots(results: Iterable[CaseResult]) -> Parts:
+def _size_plots(results: Iterable[CaseResult]) -> Iterator[tuple[str, Any]]:
     """Plot the pass rate of each case by the values of its gold, the fields of its schema, and its depth."""
     rates = [(result, rate) for result in results if (rate := extract_bench_rates(result.scores).pass_rate) is not None]
     rates.sort(key=lambda item: item[0].variant.label)  # of many points, some of each variant are drawn
-    plots: Parts = []
     for name in _SIZES:
         dimension = DIMENSIONS[name]
         points = []
@@ -978,8 +962,7 @@ def _size_plots(results: Iterable[CaseResult]) -> Parts:
             told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
             drawn = points[:: -(-len(points) // MOST_POINTS)]
             text = f"{plural(len(points), 'case')}{told}"
-            plots += _plot(f"Pass rate by {name.replace('-', ' ')}", text, dimension.doc, drawn, logarithmic=True)
-    return plots
+            yield from _plot(f"Pass rate by {name.replace('-', ' ')}", text, dimension.doc, drawn, logarithmic=True)
 
 
 def _cost_plot(places: Sequence[RankedVariant]) -> Parts:

@@ -118,16 +118,12 @@ def test_fields_told_in_one_line_have_no_values_and_their_own_past():
     scorer = compile_schema({"type": "object", "properties": dict.fromkeys("abcd", TEXT)})
     gold = {"a": "Alice", "b": "Bonn Ltd", "c": "Paris", "d": "Dora"}
     before = {**gold, "c": "Dora", "d": "Paris"}
-    after = {**before, "a": "Bonn Ltd", "b": "Alice"}
-    models = {"base": before, "new": after}
+    models = {"base": before, "new": {**before, "a": "Bonn Ltd", "b": "Alice"}}
     results = [scored("x", output, gold=gold, scorer=scorer, model=model) for model, output in models.items()]
     data = shown(*results, judged=evaluate_base(results, "base", Rules()))
-    (body,) = [body for row, body in zip(data.rows, data.bodies, strict=True) if row.variant == "new"]
-    fields = body["attempts"][0]["fields"]
-    assert [(field["m"], field.get("w")) for field in fields] == [
-        ("swapped fields", "right before"),
-        ("swapped fields", None),
-    ]
+    assert data.rows[0].variant == "new"
+    fields = data.attempt["fields"]
+    assert [(each["m"], each.get("w")) for each in fields] == [("swapped fields", w) for w in ("right before", None)]
     assert not any({"g", "x"} & field.keys() for field in fields)
 
 
@@ -188,8 +184,8 @@ def test_what_has_no_room_in_a_case_is_counted(monkeypatch):
     found = data.attempt
     assert found["notes"] == ["Note: one", "Note: two", "… and 1 more note"]
     assert found["bounds"] == ["one", "two", "… and 1 more bound"]
-    assert len(found["rows"]) == 2
-    assert found["more_rows"] == "… 1 more list with wrong rows; the results file has them."
+    more = "… 1 more list with wrong rows; the results file has them."
+    assert (len(found["rows"]), found["more_rows"]) == (2, more)
     assert [len(found["known"]), found["all_known"], len(found["matches"]), found["all_matches"]] == [2, 3, 2, 3]
     assert "… and 1 more variant" in data.bodies[0]["variants"]["notes"]
 
@@ -273,15 +269,9 @@ def test_models_costs_and_facts_are_told():
     data = shown(small, judge=Spending(calls=3, cost_usd=0.5), facts=facts, mistakes=["a.yaml:1: no key"])
     told = data.told
     assert ["cost", "$0.2500"] in data.bodies[0]["facts"]
-    for part in (
-        "their files could not be read. pre a.yaml:1: no key",
-        "judge 3 calls",
-        "cost of the judge $0.5000",
-        "command pytest -q",
-        "revision 0123456789ab",
-        "model small",
-    ):
+    for part in ("pre a.yaml:1: no key", "judge 3 calls", "cost of the judge $0.5000", "model small"):
         assert part in told
+    assert "command pytest -q revision 0123456789ab" in told
     assert "models large, small" in shown(small, scored("b", GOLD, model="large")).told
 
 
@@ -318,10 +308,8 @@ def test_runs_are_plotted():
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
     (plot,) = shown(*runs, runs=["m (one)", "m (two)"]).parts("ranking", "plot")
     assert plot["title"] == "Score over runs"
-    assert plot["points"][:2] == [
-        [1, pytest.approx(2 / 3), 0, "m (one): pass_rate 0.6667"],
-        [2, 1.0, 0, "m (two): pass_rate 1"],
-    ]
+    one, two = [1, pytest.approx(2 / 3), 0, "m (one): pass_rate 0.6667"], [2, 1.0, 0, "m (two): pass_rate 1"]
+    assert plot["points"][:2] == [one, two]
     assert shown(*runs).parts("ranking", "plot") == []
 
 
@@ -331,10 +319,8 @@ def test_variants_are_ranked_first_and_never_pooled():
     data = shown(*right, *bad, gate="none")
     assert (data.head["text"], next(iter(data.sections))) == ("small is best, beyond noise", "ranking")
     (table,) = data.parts("ranking", "table")
-    assert [(row[0], row[1], row[5], row[6]) for row in table["rows"]] == [
-        (" 1 small", "100 %", "12", "12"),
-        (" 2 large", "33.3 %", "12", "0"),
-    ]
+    small, large = ([*row[:2], *row[5:7]] for row in table["rows"])
+    assert (small, large) == ([" 1 small", "100 %", "12", "12"], [" 2 large", "33.3 %", "12", "0"])
     (plot,) = data.parts("ranking", "plot")
     assert [point[:2] for point in plot["points"]] == [[1000.0, 1.0], [20000.0, pytest.approx(1 / 3)]]
     (fields,) = data.parts("fields", "fields")

@@ -368,4 +368,5 @@ class _Runs:
                 raise ConfigError(f"{file}: not in the repository {self._root}; name cases that are")
             return f"{self._folder / place.relative_to(self._root)}{colons}{name}"
         above = (self._where, *self._where.parents)
-        return str(next(each for each in above if (each / file).exists() or each == self._folder) / case)
+        folder = next(each for each in above if (each / file).exists() or each == self._folder)
+        return f"{folder / file}{colons}{name}"

@@ -140,9 +140,10 @@ def _decimal_comma(value: Json, quote: str) -> str | None:
 
 
 def _day_first(value: Json, _quote: str) -> str | None:
-    """Write a date as in 31/12/2026."""
+    """Write a date as in 31/12/2026; one with a time of day stays, which would be lost."""
     date = read_iso(value) if isinstance(value, str) else None
-    return None if date is None or date.day is None else f"{date.day:02d}/{date.month:02d}/{date.year}"
+    is_day = date is not None and date.day is not None and date.time is None
+    return f"{date.day:02d}/{date.month:02d}/{date.year}" if date is not None and is_day else None
 
 
 _NOTATIONS: Final[Mapping[str, tuple[Callable[[Json, str], str | None], str]]] = {

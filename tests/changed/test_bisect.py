@@ -71,7 +71,7 @@ def extractor():
 TOTAL, VENDOR = {"type": "number"}, {"type": "string"}
 SCHEMA = {"type": "object", "properties": {"total": TOTAL, "vendor": VENDOR}}
 GOLDS = [{"total": number + 0.5, "vendor": "A"} for number in range(12)]
-CASES = [{"id": f"c{number}", "text": json.dumps(gold), "gold": gold} for number, gold in enumerate(GOLDS)]
+CASES = [{"id": f"https://c{number}", "text": json.dumps(gold), "gold": gold} for number, gold in enumerate(GOLDS)]
 CAUSE = "total falls by prompt.md: line 3"
 
 

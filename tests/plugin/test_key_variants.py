@@ -136,6 +136,13 @@ def test_a_document_that_cannot_be_altered_is_no_plain_one(cases, text, variant,
         altered.document.bytes  # noqa: B018
 
 
+def test_a_date_with_a_time_of_day_keeps_it(cases):
+    gold = {**GOLD, "vendor": "2026-12-31T10:30:00"}
+    *_, altered = cases("a.txt", gold["vendor"], {"dates": "day-first"}, gold=gold).values()
+    with pytest.raises(DocumentError, match="there is no date of the gold"):
+        altered.document.bytes  # noqa: B018
+
+
 @pytest.mark.parametrize(
     ("variants", "told"),
     [

@@ -37,6 +37,12 @@ _VARIABLE: Final = re.compile(
 _CONNECTION_SECRET: Final = re.compile(
     r"(?:^|;)\s*(?:password|pwd|secret|(?:account|shared\s?access|access|api)\s?key)\s*=\s*([^;]+)", re.IGNORECASE
 )
+_SHORTEST: Final = 8
+"""Characters of a value of the environment that is taken for a secret, at least."""
+_SHORTEST_PIECE: Final = 6
+_SHORTEST_BASE64: Final = 16
+_ENOUGH_IN_MESSAGE: Final = 12.0
+"""Bits (`bits`) of a value that a message is freed from: more than a word or a number holds."""
 _RUN: Final = re.compile(r"[A-Za-z0-9_\-.~/:$=+@\\]{20,}")
 """What may hold any format but that of a private key, and the escape that may stand before it; most texts have none."""
 _ELLIPSIS: Final = re.compile(r"…|\\u2026|\.\.\.")
@@ -91,8 +97,7 @@ class Secrets:
         """Return these and the secrets of an environment; a variable that is gone still counts."""
         found = [(value, name) for name, text in environ.items() for value in _secret_parts(name, text)]
         strong = self.strong | {value: name for value, name in found if looks_random(value)}
-        # a word or a number holds less
-        weak = {value: name for value, name in found if value not in strong and bits(value) >= 12.0}
+        weak = {value: name for value, name in found if value not in strong and bits(value) >= _ENOUGH_IN_MESSAGE}
         return replace(self, strong=strong, weak=self.weak | weak)
 
     def find(self, text: str, *, in_message: bool = False) -> tuple[Secret, ...]:
@@ -249,13 +254,13 @@ def _secret_parts(name: str, text: str) -> list[str]:
         is_path = text.startswith(("/", "~", ".")) or text[1:3] == ":\\"
         if not (is_path and os.path.exists(os.path.expanduser(text))):  # noqa: PTH110, PTH111  # these never raise
             parts = [text]
-    return [part for part in dict.fromkeys(parts) if len(part) >= 8]
+    return [part for part in dict.fromkeys(parts) if len(part) >= _SHORTEST]
 
 
 def _hidden_pieces(match: re.Match[str], found: Sequence[Secret]) -> str:
     pieces = [match[1], match[3]]
     for index, piece in enumerate(pieces):
-        if len(piece) >= 6:
+        if len(piece) >= _SHORTEST_PIECE:
             pieces[index] = next((secret.mark for secret in found if piece in secret.text), piece)
     return match[2].join(pieces)
 
@@ -270,7 +275,7 @@ def _forms(text: str) -> tuple[str, ...]:
     for before, first in enumerate((0, 2, 3)):  # what is the same whatever the text is the middle of: `user:text`
         whole = (before + len(data)) * 8 // 6
         in_base64 = base64.b64encode(bytes(before) + data).decode()[first:whole]
-        if len(in_base64) >= 16:
+        if len(in_base64) >= _SHORTEST_BASE64:
             forms.append(in_base64)
     return tuple(dict.fromkeys(forms))
 

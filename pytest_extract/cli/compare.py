@@ -193,9 +193,10 @@ def causes_of(field: str, hunks: Sequence[Hunk], rates: Callable[[frozenset[Hunk
         return [*reduced(first, [*beside, *second]), *reduced(second, [*beside, *first])]
 
     found = reduced(hunks, ())
-    for hunk in found if len(found) > 1 else ():
-        rest = [each for each in found if each != hunk]
-        found = rest if rest and has_fallen(rest) else found
+    for hunk in tuple(found):
+        others = [each for each in found if each != hunk]
+        if others and has_fallen(others):
+            found = others
     return sorted(found)
 
 
@@ -290,9 +291,10 @@ def _print_causes(
         causes = causes_of(field, hunks, rates)
         old, new = (rates(frozenset(some)).get(field, 0.0) for some in ((), causes))
         rest = rates(frozenset(hunks) - {*causes}).get(field)
-        others = "the rest changes nothing" if rest == old else f"the rest: {100 * ((rest or 0.0) - old):+.1f} points"
         if rest is None:
             others = "the rest cannot run without it"
+        else:
+            others = "the rest changes nothing" if rest == old else f"the rest: {100 * (rest - old):+.1f} points"
         change = f"{100 * (new - old):+.1f} points ({percent(old)} to {percent(new)} in these cases)"
         print_text(f"{safe_prose(field)} falls by {safe_prose(' and '.join(map(str, causes)))}: {change}; {others}")
     print_text(f"{rates.cache_info().currsize} sets of hunks measured")

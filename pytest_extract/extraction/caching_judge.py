@@ -154,6 +154,7 @@ class CachingJudge:
         by_key = dict(zip(keys, questions, strict=True))
         before = {key: self._decided.get(key) for key in by_key}
         missing = list(self._missing(by_key, before).items())
+        # without a folder, locks are those of this judge alone: nothing is written there
         store = (self.folder or Path(f"{os.getpid()}-{id(self)}")) / "-".join(map(self._suffix, PROMPT_VERSIONS))
         for start in range(0, len(missing), _MOST_LOCKS):
             some = dict(missing[start : start + _MOST_LOCKS])

@@ -86,6 +86,7 @@ class Binder:
     judge_mode: JudgeMode
     report: Report
     judges: dict[str, Judge] = field(default_factory=dict)
+    _bound: dict[tuple[str, str, SemanticsName], FieldMetric] = field(default_factory=dict)
     _batches: dict[tuple[str, str], BatchMetric] = field(default_factory=dict)
 
     @cached_property
@@ -123,8 +124,12 @@ class Binder:
         )
 
     def bind(self, name: str, params: Mapping[str, Json], semantics: SemanticsName | None = None) -> FieldMetric:
-        """Return a metric of checked parameters."""
-        metric, likeness = self._metrics[name].bind(params, semantics or self.semantics.name), None
+        """Return a metric of checked parameters; fields of one metric share it."""
+        semantics = semantics or self.semantics.name
+        key = (name, canonical_json(dict(params)), semantics)
+        if key in self._bound:
+            return self._bound[key]
+        metric, likeness = self._metrics[name].bind(params, semantics), None
         if name in self.extensions.metrics:
             metric = replace(metric, compare=_never_raising(metric.compare))
         if metric.judged and not metric.aligns:
@@ -132,7 +137,8 @@ class Binder:
                 likeness = self._likeness(metric, least=_LEAST_LIKE)
             else:
                 metric = self._likeness(metric) if self.judge_mode == "fuzzy" else replace(metric, judged=False)
-        return FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
+        self._bound[key] = FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
+        return self._bound[key]
 
     def _bind_use(self, use: MetricUse) -> FieldMetric | None:
         if use.preset and use.name in PRESETS:
@@ -187,6 +193,8 @@ class Binder:
                 return None
             spec, params = named
             return Align(mode="custom", custom=lambda gold, extracted: spec.align(gold, extracted, params))
+        if use.params:
+            self.report(f"`params` has no meaning when rows are aligned by {use.name}", f"{use.where}/params")
         by_fit = use.name == "hungarian" or (use.name == "judge" and self.judge_mode != "llm")
         mode = cast("AlignMode", "best_fit" if by_fit else use.name)
         return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)

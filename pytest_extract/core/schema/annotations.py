@@ -184,8 +184,8 @@ def _parse_align(value: Json, where: str, report: Report, by: str = "by") -> Ali
     if mode == "key" and key is None:
         report("aligning by key needs `key`: the property, or properties, that name a row", where)
         return None
-    for name in ("key", "key_cutoff", "params") if mode in ALIGNERS else ():
-        if value.get(name) not in (None, {}) and (mode != "key" or name == "params"):
+    for name in ("key", "key_cutoff") if mode in ALIGNERS and mode != "key" else ():
+        if value.get(name) is not None:
             report(f"`{name}` has no meaning when rows are aligned by {mode}", f"{where}/{name}")
     cutoff = _parse_share(value.get("key_cutoff"), f"{where}/key_cutoff", report)
     params = _parse_mapping(value.get("params"), f"{where}/params", report) or {}

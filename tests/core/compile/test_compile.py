@@ -6,6 +6,7 @@ import pytest
 
 from pytest_extract.core.compile.compiler import compile_program
 from pytest_extract.core.extensions import AlignerSpec, Extensions
+from pytest_extract.core.metrics.base import Param, number
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.semantics import DEFAULT, SEMANTICS
 from pytest_extract.core.uncompared import find_uncompared
@@ -214,6 +215,18 @@ def test_an_aligner_is_named(align, mode):
     for form in (align, {"by": align}):
         schema = array(obj(a=metric("string_exact")), evaluation_config={"align": form})
         assert compile_program(schema, extensions=own).root.align.mode == mode
+
+
+def test_an_own_aligner_of_a_built_in_name_has_parameters():
+    own = AlignerSpec(
+        name="multiset",
+        params=(Param(name="least", check=number(0), doc=""),),
+        align=lambda gold, extracted, params: [(0, 0)],
+    )
+    schema = array(TEXT, evaluation_config={"align": {"by": "multiset", "params": {"least": 1}}})
+    assert compile_program(schema, extensions=Extensions(aligners={"multiset": own})).root.align.mode == "custom"
+    with pytest.raises(SchemaError, match="`params` has no meaning when rows are aligned by multiset"):
+        compile_program(schema)
 
 
 # --- references that double, lead nowhere else, or form a net

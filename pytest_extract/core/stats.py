@@ -73,7 +73,12 @@ def mcnemar(broken: int, fixed: int) -> float:
     Right only where pairs are independent (one field a case); fields of one case are not.
     Source: McNemar (1947), in its exact binomial form.
     """
-    return share_p_value([1.0] * fixed + [0.0] * broken, [1.0] * (broken + fixed), 0.5)
+    flips = broken + fixed
+    ways = more = math.comb(flips, broken)
+    for count in range(broken, flips):
+        more = more * (flips - count) // (count + 1)
+        ways += more
+    return ways / (1 << flips)
 
 
 def tarone_count(smallest: Sequence[float], alpha: float) -> int:
@@ -308,8 +313,10 @@ class Permutations:
 
         return int((self._p_values(np.arange(self.lanes + 1)) <= level).sum()) - 1
 
-    def limits(self, statistic: Statistic, most: int) -> tuple[float, float]:
+    def limits(self, statistic: Statistic, *most: int) -> list[tuple[float, float]]:
         """Return the mean drops of all cases below and above which at most so many arrangements lose as much or little.
+
+        One pair for each number of arrangements.
 
         Infinite where there are none. Drops between them the permutation test does not reject.
 
@@ -323,10 +330,11 @@ class Permutations:
         other = self._exchanged > 0
         ratios = (statistic.sums[0] - statistic.sums[other]) / self._exchanged[other]
         ratios.sort()
-        index = most - (self.lanes - len(ratios))
-        if not 0 <= index < len(ratios):
-            return -math.inf, math.inf
-        return float(ratios[index]), float(ratios[-1 - index])
+        places = (each - (self.lanes - len(ratios)) for each in most)
+        return [
+            (float(ratios[place]), float(ratios[-1 - place])) if 0 <= place < len(ratios) else (-math.inf, math.inf)
+            for place in places
+        ]
 
 
 def p_of_rise(cases: Sequence[Runs]) -> float:

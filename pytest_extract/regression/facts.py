@@ -349,8 +349,8 @@ class _Family:
         `worst` is at a level of its own, and not less than what a case that was never seen may lose.
         """
         permutations, (_, overall) = self.permutations, self.members[0]
-        least, largest = permutations.limits(overall, permutations.most(OVERALL_SHARE * level))
-        _, drop = permutations.limits(overall, permutations.most(of_worst))
+        most = permutations.most(OVERALL_SHARE * level), permutations.most(of_worst)
+        (least, largest), (_, drop) = permutations.limits(overall, *most)
         worst = unseen_drop_bound(self.changes, 1 - of_worst)
         return Bounds(
             change=math.fsum(self.changes) / len(self.changes),

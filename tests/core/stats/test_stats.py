@@ -28,7 +28,7 @@ from pytest_extract.core.stats import (
     [(0, 0, 1.0), (1, 0, 0.5), (0, 1, 1.0), (5, 0, 1 / 32), (9, 0, 1 / 512), (8, 2, 56 / 1024), (2, 8, 1013 / 1024)],
 )
 def test_mcnemar_is_the_binomial_tail(broken, fixed, expected):
-    assert mcnemar(broken, fixed) == pytest.approx(expected, abs=1e-12)
+    assert mcnemar(broken, fixed) == pytest.approx(expected, abs=1e-15)
     assert 0 < mcnemar(5200, 4800) < 0.0001
 
 
@@ -121,7 +121,7 @@ def test_every_way_to_choose_the_later_runs_is_as_likely(shape):
 @given(suites, st.sampled_from([0.03, 0.05, 0.2]))
 def test_the_limit_is_where_the_test_of_that_drop_becomes_significant(cases, level):
     permutations, statistic = permuted(cases)
-    lower = permutations.limits(statistic, permutations.most(level))[0]
+    lower = permutations.limits(statistic, permutations.most(level))[0][0]
     assert (lower > 0) == (p_of(cases) <= level)
     if math.isfinite(lower):
         assert p_by_definition(cases, lower - 0.001) <= level
@@ -130,7 +130,7 @@ def test_the_limit_is_where_the_test_of_that_drop_becomes_significant(cases, lev
 
 def test_few_cases_exclude_nothing():
     permutations, statistic = permuted([Runs((0,), (1,))] * 3)
-    assert permutations.limits(statistic, permutations.most(0.025)) == (-math.inf, math.inf)
+    assert permutations.limits(statistic, permutations.most(0.025)) == [(-math.inf, math.inf)]
 
 
 def test_values_need_no_common_unit():

@@ -216,15 +216,16 @@ def run_leaderboard(args: argparse.Namespace) -> int:
         return _print_sob_tables(args)
     refuse_options(args, "without --as=sob", "modality", "samples")
     results = _read_results("leaderboard", args)
-    boards: dict[tuple[str, str], list[CaseResult]] = {} if args.by else {("", ""): results}
+    boards = [] if args.by else [("", "", results)]
     for each in map(dimension, args.by):
         if (slice_of := each.of_case) is None:
             raise ConfigError(f"--by {each.name} splits values, and a leaderboard ranks cases; `report` takes it")
-        slices = [(slice_of(result), result) for result in results]
-        for label, result in sorted(slices, key=lambda one: natural_key(one[0])):
-            boards.setdefault((each.name, label), []).append(result)
+        slices: dict[str, list[CaseResult]] = {}
+        for result in results:
+            slices.setdefault(slice_of(result), []).append(result)
+        boards += [(each.name, label, slices[label]) for label in sorted(slices, key=natural_key)]
     parts: list[Part] = []
-    for (name, label), everything in boards.items():
+    for name, label, everything in boards:
         members = counted(everything)
         places = rank_variants(snapshot(members))
         ranking = aggregates.ranking_table(places, totals_of(members).variants)

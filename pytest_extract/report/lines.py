@@ -85,7 +85,8 @@ def wrap_spans(spans: Sequence[Span], *, indent: int, width: int) -> list[Line]:
         words = text[start:end].rpartition(" ")[0].rstrip()
         if words and text[end : end + 1].strip():  # the line would end within a word
             end = start + len(words)
-        lines.append(line(*_cut_spans(spans, start, end), indent=indent))
+        written = start + len(text[start:end].rstrip())
+        lines.append(line(*_cut_spans(spans, start, written), indent=indent))
         start = end
         while text.startswith(" ", start):
             start += 1

@@ -253,10 +253,13 @@ def _command(run: RunReport, results: Sequence[CaseResult]) -> str:
 
 def _as_run(result: CaseResult) -> tuple[str, Variant]:
     """Return the id of a test and its variant, without the name of the file that `report` adds to those of a run."""
-    model, _, run = f" {result.variant.model or ''}".partition(" (")
-    if not run or not result.nodeid.endswith(f" ({run}"):
-        return result.nodeid, result.variant
-    return result.nodeid.removesuffix(f" ({run}"), replace(result.variant, model=model.strip())
+    model = f" {result.variant.model or ''}"
+    for found in re.finditer(r" \(", model):  # a model's own name may have brackets
+        file = model[found.start() :]
+        if result.nodeid.endswith(file):
+            own = replace(result.variant, model=model.removesuffix(file).strip())
+            return result.nodeid.removesuffix(file), own
+    return result.nodeid, result.variant
 
 
 def _governing(case: Case, result: CaseResult, path: FieldPath) -> Iterator[str]:

@@ -223,6 +223,8 @@ def test_leaderboard_by_a_tag_ranks_each_slice(call):
     assert slices == [("domain", "finance", "m", 2), ("domain", "sport", "n", 1)]
     out = call("leaderboard tagged.jsonl --by domain").out
     assert -1 < out.index("domain finance: 2 results") < out.index("domain sport: 1 result")
+    twice = call("leaderboard tagged.jsonl --by domain --by domain --json").json
+    assert twice == [*found, *found]
 
 
 def test_files_have_the_slices_in_the_numbers_of_the_system(call):

@@ -202,6 +202,11 @@ class PageDocuments:
         self._cases = 0
         self._text_room, self._image_room = MOST_TEXTS, MOST_IMAGE_BYTES
 
+    @property
+    def left_out(self) -> int:
+        """Number of cases whose documents are not shown, as so many are."""
+        return max(0, self._cases - MOST_DOCUMENTED)
+
     def of_case(self, result: CaseResult) -> PageDocument | str | None:
         """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
         if self._run.find_case is None:
@@ -373,6 +378,8 @@ def case_data(
         limits.append(f"fields that match are listed in {with_matches:,} of {of}, and counted in the others")
     if with_body < len(results):
         limits.append(f"{with_body:,} of {of} have room for their fields, what is not green first")
+    if documents.left_out:
+        limits.append(f"{plural(documents.left_out, 'case')} without a document: {MOST_DOCUMENTED} have theirs")
     return rows, bodies, limits
 
 

@@ -180,8 +180,8 @@ LONGEST_WAIT_S: Final = 600.0
 
 
 @contextmanager
-def making(store: Path, keys: Collection[str]) -> Iterator[None]:
-    """Hold the locks of things that are kept in `store`; each key is one open file.
+def making(store: Path, keys: Collection[str]) -> Iterator[bool]:
+    """Hold the locks of things that are kept in `store`, and give whether they are; each key is one open file.
 
     Look for each key again inside the block: another process may have made it since. Where files cannot be locked, or
     others keep a lock for too long, the block runs without. Locks are taken in the order of their names, so that no two
@@ -191,6 +191,7 @@ def making(store: Path, keys: Collection[str]) -> Iterator[None]:
 
     subject = os.path.realpath(store)
     until = time.monotonic() + LONGEST_WAIT_S
+    are_held = False
     with ExitStack() as held:
         with suppress(OSError, Timeout):
             user = os.getuid() if hasattr(os, "getuid") else 0
@@ -202,7 +203,8 @@ def making(store: Path, keys: Collection[str]) -> Iterator[None]:
                 lock = FileLock(folder / f"{name}.lock")
                 lock.acquire(timeout=max(0.0, until - time.monotonic()), poll_interval=POLL_S)
                 held.callback(_release, lock, folder / f"{name}.lock")
-        yield
+            are_held = is_ours
+        yield are_held
 
 
 def _release(lock: BaseFileLock, path: Path) -> None:

@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -124,6 +125,8 @@ def load_overrides(path: Path) -> Overrides:
 FORMAT: Final = 1
 _MOST_LOCKS: Final = 100
 """Questions asked at once: each locks a file, and the system lets a process open a thousand or so."""
+_WITHOUT_LOCKS: Final = threading.RLock()
+"""Where files cannot be locked, one thread of this process asks at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,7 +161,7 @@ class CachingJudge:
         store = (self.folder or Path(f"{os.getpid()}-{id(self)}")) / "-".join(map(self._suffix, PROMPT_VERSIONS))
         for start in range(0, len(missing), _MOST_LOCKS):
             some = dict(missing[start : start + _MOST_LOCKS])
-            with making(store, some):
+            with making(store, some) as are_locked, nullcontext() if are_locked else _WITHOUT_LOCKS:
                 left = self._missing(some, before)
                 answers = self.ask(list(left.values())) if left else ()
                 for (key, question), decision in zip(left.items(), answers, strict=True):

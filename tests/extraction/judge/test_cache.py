@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -149,8 +150,11 @@ def test_a_judge_that_cannot_be_is_refused(given, message):
 # --- threads of one process
 
 
+@pytest.mark.parametrize("locks", [True, False], ids=["locks", "no locks"])
 @pytest.mark.parametrize("keeps", [True, False], ids=["kept", "in memory"])
-def test_threads_that_meet_the_same_new_question_ask_it_once(tmp_path, keeps):
+def test_threads_that_meet_the_same_new_question_ask_it_once(tmp_path, monkeypatch, keeps, locks):
+    if not locks:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     asked, again = [], threading.Event()
 
     def judge(questions):

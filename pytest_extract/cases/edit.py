@@ -90,7 +90,7 @@ class _Editor:
         self._text = text = source.text
         self._is_json = source.language == "json"
         self._spans = source.ranges()
-        self._removed = removed
+        self._removed = frozenset(removed)
         # how its JSON is written: indented, without a space behind the colons of keys, in ASCII
         self._indent = found.group(1) if (found := _INDENT.search(text)) else None
         self._is_tight = '": ' not in text and '":' in text
@@ -196,8 +196,10 @@ class _Editor:
         before = self._text[self._line_start(span.entry) : span.entry]
         base = None if before.strip() else before
         comma = f",\n{base}" if base is not None else "," if self._is_tight else ", "
-        text = self._json(added, None if base is None else "")[1:-1].strip()
-        text = text.replace(f"\n{self._indent}", f"\n{base}")  # which its lines begin with
+        colon = ":" if self._is_tight else ": "
+        names = [self._json(key, None) + colon for key in added] if isinstance(added, dict) else [""] * len(added)
+        parts = added.values() if isinstance(added, dict) else added
+        text = comma.join(name + self._json(part, base) for name, part in zip(names, parts, strict=True))
         rest = _REST_OF_PART.fullmatch(self._text, span.end, end)
         if base is None or rest is None or not rest["comment"]:
             yield _Edit(span.end, span.end, comma + text)

@@ -424,7 +424,8 @@ class SchemaCache:
             moved = {name: (*whole, *place) for name, place in made.moved.items()}
             return SchemaPlace(made.value, source, (*whole, *inside), text_digest(text), moved, made.others)
 
-        return self._once(make, "schema", source.path, source.first_line, whole, inside)
+        # what a case holds itself is not kept: each line of a dataset would be
+        return make() if whole else self._once(make, "schema", source.path, source.first_line, inside)
 
     def validator(self, schema: SchemaPlace) -> Validator:
         """Return the validator of a schema."""

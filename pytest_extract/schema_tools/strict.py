@@ -62,7 +62,7 @@ class StrictSchema:
     loose: dict[str, Any] = field(repr=False)
     definitions: dict[str, Any] = field(repr=False)
     wrapped: bool
-    validators: dict[int, Validator] = field(default_factory=dict, repr=False, compare=False)
+    _validators: dict[int, Validator] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def restored(self, answer: Json) -> Json:
         """Return what an answer says in terms of the schema that the strict one was made of."""
@@ -92,10 +92,10 @@ class StrictSchema:
 
     def _sent(self, branch: dict[str, Any]) -> Validator:
         """Return the validator of an alternative as the strict schema has it."""
-        if id(branch) not in self.validators:
+        if id(branch) not in self._validators:
             sent = _final({**branch, "$defs": self.definitions}, self.definitions)
-            self.validators[id(branch)] = Validator(sent)
-        return self.validators[id(branch)]
+            self._validators[id(branch)] = Validator(sent)
+        return self._validators[id(branch)]
 
 
 class _ImpossibleError(SchemaError):

@@ -268,7 +268,8 @@ class Reviewer:
             """Return the review of the gold, or of a case's part of it, with the decision."""
             place = str(item.path)  # of a row that was added: where it stands now
             if item.is_rest:
-                return replace(review, reviewed=True, decisions={**review.decisions, "$": decision})
+                accepted = replace(decision, decision="accept")
+                return replace(review, reviewed=True, decisions={**review.decisions, "$": accepted})
             if action == "dispute":
                 disputed = OpenField(why=DISPUTED, candidates=item.candidates)
                 return replace(review, reviewed=False, open={**review.open, place: disputed})

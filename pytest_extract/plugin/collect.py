@@ -26,7 +26,16 @@ from pytest_extract.errors import CaseFileError, ConfigError, NotWritten, Schema
 from pytest_extract.files import check_file, check_folder, display_path
 from pytest_extract.plugin.items import ExtractItem, clean_logs, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
-from pytest_extract.plugin.project import EXTRACTOR, JUDGE, extractor_function, fixtures_behind, has_fixture
+from pytest_extract.plugin.project import (
+    EXTRACTOR,
+    JUDGE,
+    MODE,
+    MODEL,
+    PROMPT,
+    extractor_function,
+    fixtures_behind,
+    has_fixture,
+)
 from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import RevisionView, session_of
 from pytest_extract.report.formats import report_problems
@@ -283,13 +292,13 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
         return
     asked: list[tuple[str, str, tuple[str, ...]]] = []  # what asks, the fixture that gives it, an extractor's arguments
     if settings.model:
-        asked.append(("--extract-model", "extract_model", ("model",)))
+        asked.append(("--extract-model", MODEL, ("model",)))
     if settings.prompt:
-        asked.append(("--extract-prompt", "extract_prompt", ("prompt", "case")))
+        asked.append(("--extract-prompt", PROMPT, ("prompt", "case")))
     elif item.case.prompt is not None:
         asked.append((f"{item.location[0]}:{item.case.line}: `prompt`", "", ("prompt", "case")))
     if settings.mode != ("prompt",):
-        asked.append(("--extract-mode", "extract_mode", ()))
+        asked.append(("--extract-mode", MODE, ()))
     behind = fixtures_behind(item, EXTRACTOR) if asked else set()
     for by, fixture, arguments in asked:
         made_by = inspect.unwrap(extractor_function(item))

@@ -262,7 +262,10 @@ class ProjectExtensions:
         """Return the decorated functions of a plugin module, and what its own implementation of the hook returns."""
         found = Extensions.marked_in(vars(plugin)) if isinstance(plugin, ModuleType) else Extensions()
         manager = self._config.pluginmanager
-        hook = manager.subset_hook_caller(HOOK, manager.get_plugins() - {plugin})
+        implementing = [impl.plugin for impl in getattr(manager.hook, HOOK).get_hookimpls()]
+        if plugin not in implementing:
+            return found
+        hook = manager.subset_hook_caller(HOOK, [other for other in implementing if other is not plugin])
         for returned in hook(config=self._config):
             if not isinstance(returned, Extensions):
                 where = getattr(plugin, "__file__", None) or repr(plugin)

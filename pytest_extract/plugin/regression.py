@@ -343,7 +343,8 @@ def _confirmed(
         write_own_line(reporter, f"confirmation: {again} again ({calls} calls at most)")
     held: dict[CaseKey, CaseState] = {}
     for plan in plans:
-        for key, count in ((CaseKey(name, plan.before), count) for name, count in plan.held.items()):
+        for name, count in plan.held.items():
+            key = CaseKey(name, plan.before)
             held[key] = session.config.stash[_BASELINE].cases[key].with_runs(1, 1 + count)
     with _items_of(session, cases) as items:
         fresh = _fresh_items(items, plans)

@@ -100,8 +100,9 @@ class Prefetcher:
             # After a failure under -x nothing more is started; calls in flight cost money, so the window is small then.
             most = self._limit * (1 if item.config.getoption("maxfail", 0) else _WINDOW)
             # What cannot be planned never fills the window; without a bound, each item would look at all that follow.
+            planned = sum(map(len, self._planned.values()))
             for following in islice(self._following(item), self._limit * _WINDOW):
-                if sum(map(len, self._planned.values())) >= most:
+                if planned >= most:
                     break
                 if following.nodeid in self._planned or not _will_run(following):
                     continue
@@ -113,7 +114,9 @@ class Prefetcher:
                     extractor = self._extraction_service.extractor_for(following)
                 if known:
                     judge = self._judges.judge_before_turn(following)
-                    self._plan(following, self._extraction_service.plan_for(following), extractor, judge)
+                    plan = self._extraction_service.plan_for(following)
+                    self._plan(following, plan, extractor, judge)
+                    planned += plan.sure
 
     def _following(self, item: ExtractItem) -> Iterator[ExtractItem]:
         """Yield the cases that run after an item in this process; under xdist, those assigned to it so far."""
@@ -503,7 +506,7 @@ class ExtractSession:
         self.extraction_service.pay_judge(item.judge_spending)
         item.result = self._with_origin(item, result, {each.extractor for each in outputs.values()})
         if self.gold_writer is not None and result.outcome is not Outcome.NOT_RUN:
-            several = len(self.variants_of(cast("pytest.Collector", item.parent))) > 1
+            several = len(cast("Any", item.parent).variants) > 1
             cases = (other.case for other in item.session.items if isinstance(other, ExtractItem))
             item.gold_change = self.gold_writer.write(item.case, item.result, item.owned, several=several, cases=cases)
             if item.gold_change.needs_review and item.error is None:

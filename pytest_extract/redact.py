@@ -340,6 +340,9 @@ def _place_of(secret: Secret, output: Json) -> str:
     return next(paths, "one of its keys")
 
 
+_WORD_BITS: Final = 8.0
+_NUMBER_BITS: Final = 13.0
+_CHANGE_BITS: Final = 3.0
 _CHANGE: Final = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 _SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]|[0-9]+")
 _NO_WORD: Final = re.compile(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
@@ -348,7 +351,7 @@ _NO_WORD: Final = re.compile(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
 def bits(text: str) -> float:
     """Estimate how much chance a text holds: a word, a date or a serial number holds little, random characters much."""
     text = text[:400]
-    return sum(map(_segment_bits, _SEGMENT.findall(text))) + 3.0 * len(_CHANGE.findall(text))
+    return sum(map(_segment_bits, _SEGMENT.findall(text))) + _CHANGE_BITS * len(_CHANGE.findall(text))
 
 
 def looks_random(text: str) -> bool:
@@ -361,10 +364,10 @@ def looks_random(text: str) -> bool:
 
 def _segment_bits(segment: str) -> float:
     if segment[0].isdigit():
-        return min(3.3 * len(segment), 13.0)
+        return min(3.3 * len(segment), _NUMBER_BITS)
     if _NO_WORD.search(segment) and len(segment) != 2:
         return 4.7 * len(segment)
-    return min(3.0 * len(segment), 8.0 * -(-len(segment) // 8))
+    return min(3.0 * len(segment), _WORD_BITS * -(-len(segment) // 8))
 
 
 # In the text of JSON, an escape may stand right before a key (\n, \u201c), and none is torn apart.

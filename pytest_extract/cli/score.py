@@ -80,10 +80,10 @@ def run_score(args: argparse.Namespace) -> int:
     if args.as_ is None:
         scorer = compile_schema(schema, semantics="extract-bench" if args.document_report else None, **compiling)
         score = scorer.score_text(gold, text, repair=args.repair, confidence=args.confidence, **options)
-        record = score.to_dict() if args.json else None
         if args.document_report:
-            record = _document_report(score, schema, gold)
-        lines = _score_lines(score, args)
+            record, lines = _document_report(score, schema, gold), []
+        else:
+            record, lines = score.to_dict() if args.json else None, _score_lines(score, args)
     else:
         extracted = parsed.value
         if args.confidence is not None and extracted is not MISSING:

@@ -41,6 +41,7 @@ class FieldMetadata(NamedTuple):
 
 NO_METADATA: Final = FieldMetadata()
 Metadata: TypeAlias = Mapping[FieldPath, FieldMetadata]
+"""Metadata by the place of the value in the output; that of an object or array counts for values inside without own."""
 
 
 class ReportedMetadata(NamedTuple):
@@ -52,9 +53,6 @@ class ReportedMetadata(NamedTuple):
 
     confidence: Json = None
     citations: Json = None
-
-
-"""Metadata by the place of the value in the output; that of an object or array counts for values inside without own."""
 
 
 class Status(Word):
@@ -140,6 +138,8 @@ def annotate(metadata: Metadata, *several: Sequence[FieldResult]) -> list[tuple[
     """
     known: dict[int, FieldResult] = {}
     for result in chain(*several):
+        if id(result) in known:
+            continue
         confidence, citations = NO_METADATA
         place = result.path if result.matched is None else result.matched
         for around in (place, *place.parents) if result.extracted is not MISSING else ():

@@ -88,10 +88,11 @@ class ComparedOutput:
 
     @cached_property
     def gold_places(self) -> Mapping[str, Sequence[FieldPath]]:
-        """Distinctive gold value (`value_key`), or "" for all others -> its paths."""
+        """Distinctive gold value (`value_key`) -> its paths."""
         places: dict[str, list[FieldPath]] = defaultdict(list)
         for path, value in iter_leaves(self.gold):
-            places[value_key(value)].append(path)
+            if key := value_key(value):
+                places[key].append(path)
         return places
 
     @cached_property
